@@ -1,0 +1,6 @@
+//! A WebAssembly host for agents: scoped places for files, one turn at a time.
+
+pub mod clock;
+pub mod limits;
+pub mod scope;
+pub mod store;

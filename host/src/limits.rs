@@ -1,0 +1,121 @@
+//! Every bound of the host, each with its unit in its name. Constants belong to the contract
+//! in `wit/`; [`Limits`] are the settings of a deployment.
+
+/// Longest path below its scope, in bytes.
+pub const PATH_REST_BYTES_MAX: usize = 768;
+/// Longest segment of a path, in bytes: what common filesystems hold.
+pub const PATH_SEGMENT_BYTES_MAX: usize = 255;
+/// Longest slug of a skill, in bytes.
+pub const SLUG_BYTES_MAX: usize = 64;
+/// Longest key prefix of an operator (`s3://bucket/prefix`), in bytes, its `/` included.
+pub const OPERATOR_PREFIX_BYTES_MAX: usize = 64;
+/// Longest object key that S3 stores, in bytes.
+/// <https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-keys.html>
+pub const KEY_BYTES_MAX: usize = 1024;
+
+/// Most bytes that one `read` returns.
+pub const READ_BYTES_MAX: u32 = 4 << 20;
+/// Most bytes that one whole-file `write` takes.
+pub const WRITE_BYTES_MAX: usize = 16 << 20;
+/// Most bytes that one call of a writer takes.
+pub const WRITER_CALL_BYTES_MAX: usize = 4 << 20;
+/// Largest file that `replace` and `append` change, in bytes.
+pub const EDIT_BYTES_MAX: usize = 16 << 20;
+/// Most bytes of one slice of text.
+pub const TEXT_SLICE_BYTES_MAX: usize = 256 << 10;
+/// Most files on one page of a listing, and most matches on one page of a search.
+pub const PAGE_FILES_MAX: u32 = 1000;
+/// Most bytes that one `search` call reads.
+pub const SEARCH_READ_BYTES_MAX: u64 = 32 << 20;
+/// Longest pattern or glob of a `search`, in bytes.
+pub const SEARCH_PATTERN_BYTES_MAX: usize = 4 << 10;
+/// Largest compiled pattern of a `search`, in bytes.
+pub const SEARCH_PROGRAM_BYTES_MAX: usize = 1 << 20;
+/// Longest line that a match shows, in bytes.
+pub const SEARCH_LINE_BYTES_MAX: usize = 1 << 10;
+/// Longest input and longest reply of a turn, in bytes.
+pub const TURN_TEXT_BYTES_MAX: usize = 4 << 20;
+/// Most wakes that one turn may ask for.
+pub const TURN_WAKES_MAX: usize = 16;
+/// Longest message that a guest reads in an error, in bytes.
+pub const ERROR_MESSAGE_BYTES_MAX: usize = 1 << 10;
+
+/// Host memory that one call of a guest may make the host allocate, in bytes. The engine
+/// traps above it, so it is the largest legal call and a margin for its other arguments.
+pub const HOSTCALL_BYTES_MAX: usize = 2 * WRITE_BYTES_MAX + (1 << 20);
+
+const _: () = assert!(WRITE_BYTES_MAX <= HOSTCALL_BYTES_MAX);
+// `text.replace` takes two texts, each at most the file that it edits.
+const _: () = assert!(2 * EDIT_BYTES_MAX <= HOSTCALL_BYTES_MAX);
+const _: () = assert!(WRITER_CALL_BYTES_MAX <= WRITE_BYTES_MAX);
+const _: () = assert!(READ_BYTES_MAX as usize <= WRITE_BYTES_MAX);
+const _: () = assert!(TEXT_SLICE_BYTES_MAX <= READ_BYTES_MAX as usize);
+
+/// What one turn and one host may use. [`Default`] is the deployment's default.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Linear memories of a guest, all together, in bytes.
+    pub guest_memory_bytes_max: usize,
+    /// Tables of a guest, all together, in elements.
+    pub guest_table_elements_max: usize,
+    /// Core instances of one guest.
+    pub guest_instances_max: usize,
+    /// Component handles (readers and writers among them) of one guest.
+    pub guest_handles_max: usize,
+    /// Open readers of one turn.
+    pub turn_readers_max: usize,
+    /// Open writers of one turn.
+    pub turn_writers_max: usize,
+    /// Store operations in flight, one turn.
+    pub turn_operations_max: usize,
+    /// Store operations in flight, whole host.
+    pub host_operations_max: usize,
+    /// File bytes held by the host, one turn.
+    pub turn_buffer_bytes_max: usize,
+    /// File bytes held by the host, all turns.
+    pub host_buffer_bytes_max: usize,
+    /// How long a call waits for room on the host before it answers `busy`, in milliseconds.
+    pub busy_ms_max: u64,
+    /// Longest store operation without progress, in milliseconds.
+    pub operation_ms_max: u64,
+    /// Wall clock of one turn, in milliseconds.
+    pub turn_ms_max: u64,
+    /// How long a cancelled turn may go on until it is ended, in milliseconds.
+    pub cancel_ms_max: u64,
+    /// How often a computing guest lets others run, in milliseconds.
+    pub epoch_ms: u64,
+    /// Log lines of one turn, all together, in bytes.
+    pub log_bytes_max: usize,
+    /// Longest single log line, in bytes.
+    pub log_line_bytes_max: usize,
+    /// A result of more bytes than this is spilled.
+    pub spill_bytes_min: usize,
+    /// Turns that run at once.
+    pub host_turns_max: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            guest_memory_bytes_max: 256 << 20,
+            guest_table_elements_max: 100_000,
+            guest_instances_max: 200,
+            guest_handles_max: 4096,
+            turn_readers_max: 64,
+            turn_writers_max: 16,
+            turn_operations_max: 16,
+            host_operations_max: 256,
+            turn_buffer_bytes_max: 32 << 20,
+            host_buffer_bytes_max: 256 << 20,
+            busy_ms_max: 5_000,
+            operation_ms_max: 30_000,
+            turn_ms_max: 600_000,
+            cancel_ms_max: 10_000,
+            epoch_ms: 10,
+            log_bytes_max: 1 << 20,
+            log_line_bytes_max: 16 << 10,
+            spill_bytes_min: 32 << 10,
+            host_turns_max: 1_000,
+        }
+    }
+}

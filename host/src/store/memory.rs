@@ -1,0 +1,216 @@
+//! The model: what every other store must look like from outside.
+
+use std::collections::BTreeMap;
+use std::ops::{Bound, Range};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use bytes::{Bytes, BytesMut};
+
+use super::{
+    Depth, ListToken, Listing, Object, ObjectStore, Precondition, Revision, StoreError, Upload,
+};
+use crate::clock::Clock;
+use crate::scope::{KeyPrefix, ObjectKey};
+
+/// A store in memory, for tests and for hosts that keep nothing.
+#[derive(Clone, Debug)]
+pub struct MemoryStore {
+    clock: Arc<dyn Clock>,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    objects: BTreeMap<ObjectKey, (Object, Bytes)>,
+    changes: u64,
+}
+
+impl MemoryStore {
+    /// An empty store.
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        Self { clock, state: Arc::default() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing panics while the lock is held, so a poisoned state is still whole.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn put_now(
+        &self,
+        key: &ObjectKey,
+        bytes: Bytes,
+        when: &Precondition,
+    ) -> Result<Object, StoreError> {
+        let mut state = self.state();
+        if !when.holds(state.revision(key)) {
+            return Err(StoreError::PreconditionFailed);
+        }
+        state.changes += 1;
+        let object = Object {
+            revision: Revision(format!("{:x}", state.changes)),
+            size: bytes.len() as u64,
+            modified_ms: self.clock.now_ms(),
+        };
+        state.objects.insert(key.clone(), (object.clone(), bytes));
+        Ok(object)
+    }
+}
+
+impl State {
+    fn revision(&self, key: &ObjectKey) -> Option<&Revision> {
+        self.objects.get(key).map(|(object, _)| &object.revision)
+    }
+
+    /// The first object under `prefix` after a key, or after all of a folder (`last` ends in `/`).
+    fn next(&self, prefix: &KeyPrefix, last: Option<&str>) -> Option<(&ObjectKey, &Object)> {
+        let past_folder;
+        let start = match last {
+            None => Bound::Included(prefix.as_str()),
+            Some(last) => match last.strip_suffix('/') {
+                // `0` is the byte after `/`.
+                Some(folder) => {
+                    past_folder = format!("{folder}0");
+                    Bound::Included(past_folder.as_str())
+                }
+                None => Bound::Excluded(last),
+            },
+        };
+        let (key, (object, _)) = self.objects.range::<str, _>((start, Bound::Unbounded)).next()?;
+        key.as_str().starts_with(prefix.as_str()).then_some((key, object))
+    }
+
+    fn pinned(
+        &self,
+        key: &ObjectKey,
+        pinned: Option<&Revision>,
+    ) -> Result<&(Object, Bytes), StoreError> {
+        let found = self.objects.get(key).ok_or(StoreError::NotFound)?;
+        if pinned.is_some_and(|pinned| *pinned != found.0.revision) {
+            return Err(StoreError::PreconditionFailed);
+        }
+        Ok(found)
+    }
+}
+
+#[async_trait]
+impl ObjectStore for MemoryStore {
+    async fn head(&self, key: &ObjectKey) -> Result<Object, StoreError> {
+        Ok(self.state().pinned(key, None)?.0.clone())
+    }
+
+    async fn get(
+        &self,
+        key: &ObjectKey,
+        range: Range<u64>,
+        pinned: Option<&Revision>,
+    ) -> Result<(Object, Bytes), StoreError> {
+        let state = self.state();
+        let (object, bytes) = state.pinned(key, pinned)?;
+        let within = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(bytes.len());
+        let (start, end) = (within(range.start), within(range.end));
+        Ok((object.clone(), bytes.slice(start..end.max(start))))
+    }
+
+    async fn put(
+        &self,
+        key: &ObjectKey,
+        bytes: Bytes,
+        when: &Precondition,
+    ) -> Result<Object, StoreError> {
+        self.put_now(key, bytes, when)
+    }
+
+    async fn upload(
+        &self,
+        key: &ObjectKey,
+        when: Precondition,
+    ) -> Result<Box<dyn Upload>, StoreError> {
+        let upload =
+            MemoryUpload { store: self.clone(), key: key.clone(), when, bytes: BytesMut::new() };
+        Ok(Box::new(upload))
+    }
+
+    async fn delete(&self, key: &ObjectKey, when: &Precondition) -> Result<(), StoreError> {
+        let mut state = self.state();
+        if !when.holds(state.revision(key)) {
+            return Err(StoreError::PreconditionFailed);
+        }
+        state.objects.remove(key);
+        Ok(())
+    }
+
+    async fn delete_many(&self, keys: &[ObjectKey]) -> Result<(), StoreError> {
+        let mut state = self.state();
+        for key in keys {
+            state.objects.remove(key);
+        }
+        Ok(())
+    }
+
+    async fn list(
+        &self,
+        prefix: &KeyPrefix,
+        depth: Depth,
+        after: Option<&ListToken>,
+        limit: usize,
+    ) -> Result<Listing, StoreError> {
+        let state = self.state();
+        let mut page = Listing::default();
+        let mut last = after.map(|token| token.0.clone());
+        for _ in 0..limit {
+            let Some((key, object)) = state.next(prefix, last.as_deref()) else {
+                return Ok(page);
+            };
+            let rest = &key.as_str()[prefix.as_str().len()..];
+            match rest.find('/').filter(|_| depth == Depth::Children) {
+                Some(slash) => {
+                    let folder = format!("{}{}", prefix.as_str(), &rest[..=slash]);
+                    page.folders.extend(prefix.folder(&folder));
+                    last = Some(folder);
+                }
+                None => {
+                    page.objects.push((key.clone(), object.clone()));
+                    last = Some(key.as_str().to_owned());
+                }
+            }
+        }
+        page.next = last.filter(|last| state.next(prefix, Some(last)).is_some()).map(ListToken);
+        Ok(page)
+    }
+
+    async fn copy(
+        &self,
+        source: &ObjectKey,
+        pinned: Option<&Revision>,
+        target: &ObjectKey,
+        when: &Precondition,
+    ) -> Result<Object, StoreError> {
+        let bytes = self.state().pinned(source, pinned)?.1.clone();
+        self.put_now(target, bytes, when)
+    }
+}
+
+struct MemoryUpload {
+    store: MemoryStore,
+    key: ObjectKey,
+    when: Precondition,
+    bytes: BytesMut,
+}
+
+#[async_trait]
+impl Upload for MemoryUpload {
+    async fn write(&mut self, bytes: Bytes) -> Result<(), StoreError> {
+        self.bytes.extend_from_slice(&bytes);
+        Ok(())
+    }
+
+    async fn complete(self: Box<Self>) -> Result<Object, StoreError> {
+        self.store.put_now(&self.key, self.bytes.freeze(), &self.when)
+    }
+
+    async fn abort(self: Box<Self>) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
