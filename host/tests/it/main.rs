@@ -1,1 +1,8 @@
-fn main() {}
+//! The one integration binary: with an engine linked in, each further one is paid at every link.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot go on says so by panicking"
+)]
+
+mod conformance;
