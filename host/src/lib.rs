@@ -3,4 +3,6 @@
 pub mod clock;
 pub mod limits;
 pub mod scope;
+pub mod space;
 pub mod store;
+mod walk;

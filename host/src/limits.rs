@@ -19,6 +19,8 @@ pub const READ_BYTES_MAX: u32 = 4 << 20;
 pub const WRITE_BYTES_MAX: usize = 16 << 20;
 /// Most bytes that one call of a writer takes.
 pub const WRITER_CALL_BYTES_MAX: usize = 4 << 20;
+/// Most bytes that a store holds of one file being written: one part on its way, one filling.
+pub const UPLOAD_HELD_BYTES_MAX: usize = 16 << 20;
 /// Largest file that `replace` and `append` change, in bytes.
 pub const EDIT_BYTES_MAX: usize = 16 << 20;
 /// Most bytes of one slice of text.

@@ -557,6 +557,11 @@ impl MountTable {
         Self { coordinates, grant, skills }
     }
 
+    /// The address of the turn.
+    pub fn coordinates(&self) -> &Coordinates {
+        &self.coordinates
+    }
+
     /// What the turn can reach, in the order in which people think of it.
     pub fn mounts(&self) -> Vec<Mount> {
         let stored = [Scope::Session, Scope::Agent, Scope::Workspace];

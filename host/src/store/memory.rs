@@ -1,7 +1,7 @@
 //! The model: what every other store must look like from outside.
 
 use std::collections::BTreeMap;
-use std::ops::{Bound, Range};
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
@@ -12,6 +12,7 @@ use super::{
 };
 use crate::clock::Clock;
 use crate::scope::{KeyPrefix, ObjectKey};
+use crate::walk::walk;
 
 /// A store in memory, for tests and for hosts that keep nothing.
 #[derive(Clone, Debug)]
@@ -61,24 +62,6 @@ impl MemoryStore {
 impl State {
     fn revision(&self, key: &ObjectKey) -> Option<&Revision> {
         self.objects.get(key).map(|(object, _)| &object.revision)
-    }
-
-    /// The first object under `prefix` after a key, or after all of a folder (`last` ends in `/`).
-    fn next(&self, prefix: &KeyPrefix, last: Option<&str>) -> Option<(&ObjectKey, &Object)> {
-        let past_folder;
-        let start = match last {
-            None => Bound::Included(prefix.as_str()),
-            Some(last) => match last.strip_suffix('/') {
-                // `0` is the byte after `/`.
-                Some(folder) => {
-                    past_folder = format!("{folder}0");
-                    Bound::Included(past_folder.as_str())
-                }
-                None => Bound::Excluded(last),
-            },
-        };
-        let (key, (object, _)) = self.objects.range::<str, _>((start, Bound::Unbounded)).next()?;
-        key.as_str().starts_with(prefix.as_str()).then_some((key, object))
     }
 
     fn pinned(
@@ -157,27 +140,14 @@ impl ObjectStore for MemoryStore {
         limit: usize,
     ) -> Result<Listing, StoreError> {
         let state = self.state();
-        let mut page = Listing::default();
-        let mut last = after.map(|token| token.0.clone());
-        for _ in 0..limit {
-            let Some((key, object)) = state.next(prefix, last.as_deref()) else {
-                return Ok(page);
-            };
-            let rest = &key.as_str()[prefix.as_str().len()..];
-            match rest.find('/').filter(|_| depth == Depth::Children) {
-                Some(slash) => {
-                    let folder = format!("{}{}", prefix.as_str(), &rest[..=slash]);
-                    page.folders.extend(prefix.folder(&folder));
-                    last = Some(folder);
-                }
-                None => {
-                    page.objects.push((key.clone(), object.clone()));
-                    last = Some(key.as_str().to_owned());
-                }
-            }
-        }
-        page.next = last.filter(|last| state.next(prefix, Some(last)).is_some()).map(ListToken);
-        Ok(page)
+        let last = after.map(|token| token.0.as_str());
+        let page = walk(&state.objects, prefix.as_str(), depth, last, limit);
+        let objects = page.entries.into_iter();
+        Ok(Listing {
+            objects: objects.map(|(key, (object, _))| (key.clone(), object.clone())).collect(),
+            folders: page.folders.iter().filter_map(|folder| prefix.folder(folder)).collect(),
+            next: page.next.map(ListToken),
+        })
     }
 
     async fn copy(

@@ -1,0 +1,121 @@
+//! Whole files and ranges of them.
+
+use bytes::Bytes;
+
+use super::{Error, ErrorCode, File, FileEvent, Space};
+use crate::limits::{READ_BYTES_MAX, WRITE_BYTES_MAX};
+use crate::scope::{Need, SkillFile};
+use crate::store::{Effect, Object, Precondition, Revision};
+
+/// A range of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chunk {
+    /// The bytes of the range that exist.
+    pub bytes: Bytes,
+    /// Bytes of the whole file.
+    pub size: u64,
+    /// Which content they are of.
+    pub revision: Revision,
+}
+
+impl Space {
+    /// Up to `length` bytes from `offset`; fewer only at the end, none at or past it.
+    ///
+    /// # Errors
+    /// `too-large` over [`READ_BYTES_MAX`]; `not-found`.
+    pub async fn read(&self, path: &str, offset: u64, length: u32) -> Result<Chunk, Error> {
+        self.read_pinned(path, offset, length, None).await
+    }
+
+    pub(super) async fn read_pinned(
+        &self,
+        path: &str,
+        offset: u64,
+        length: u32,
+        pinned: Option<&Revision>,
+    ) -> Result<Chunk, Error> {
+        if length > READ_BYTES_MAX {
+            let message = format!(
+                "one read returns at most {READ_BYTES_MAX} bytes: read on from where it ends"
+            );
+            return Err(Error::too_large("read", message));
+        }
+        let (_, resolved) = self.resolve(path, Need::Read)?;
+        let _room = self.0.buffer.take(length as usize).await?;
+        let range = offset..offset.saturating_add(u64::from(length));
+        // A skill's content is named by its hash: it has no other revision to be pinned to.
+        let stored_pin = pinned.filter(|_| resolved.skill_file.is_none());
+        let get = self.store().get(&resolved.key, range, stored_pin);
+        let (object, bytes) = self.operate(path, Effect::None, get).await?;
+        let Object { revision, size, .. } = as_seen(object, resolved.skill_file);
+        Ok(Chunk { bytes, size, revision })
+    }
+
+    /// Creates or replaces a file, whole: a reader sees the old bytes or the new ones.
+    ///
+    /// # Errors
+    /// `too-large` over [`WRITE_BYTES_MAX`]; `conflict` if `when` does not hold.
+    pub async fn write(&self, path: &str, bytes: Bytes, when: Precondition) -> Result<File, Error> {
+        if bytes.len() > WRITE_BYTES_MAX {
+            let message =
+                format!("one write takes at most {WRITE_BYTES_MAX} bytes: use a writer for more");
+            return Err(Error::too_large("write", message));
+        }
+        let (parsed, resolved) = self.resolve(path, Need::Write)?;
+        let _room = self.0.buffer.take(bytes.len()).await?;
+        let put = self.store().put(&resolved.key, bytes, &when);
+        let object = self.operate(path, Effect::Unknown, put).await?;
+        Ok(self.written(File::new(parsed.to_string(), object)))
+    }
+
+    pub(super) fn written(&self, file: File) -> File {
+        self.record(FileEvent::Written { path: file.path.clone(), size: file.size });
+        file
+    }
+
+    /// Removes a file.
+    ///
+    /// # Errors
+    /// `not-found`, so that a mistyped path is noticed; `conflict` if `when` does not hold.
+    pub async fn delete(&self, path: &str, when: Precondition) -> Result<(), Error> {
+        let (parsed, resolved) = self.resolve(path, Need::Write)?;
+        let found = self.operate(path, Effect::None, self.store().head(&resolved.key)).await?;
+        if !when.holds(Some(&found.revision)) {
+            return Err(Error::conflict(path));
+        }
+        let delete = self.store().delete(&resolved.key, &when);
+        self.operate(path, Effect::Unknown, delete).await?;
+        self.record(FileEvent::Deleted { path: parsed.to_string() });
+        Ok(())
+    }
+
+    /// What is there, without its bytes.
+    ///
+    /// # Errors
+    /// `not-found`.
+    pub async fn stat(&self, path: &str) -> Result<File, Error> {
+        let (parsed, resolved) = self.resolve(path, Need::Read)?;
+        let object = match resolved.skill_file {
+            Some(file) => skill_object(&file),
+            None => self.operate(path, Effect::None, self.store().head(&resolved.key)).await?,
+        };
+        Ok(File::new(parsed.to_string(), object))
+    }
+}
+
+/// The object as the caller knows it: a skill's file is what its table says.
+pub(super) fn as_seen(object: Object, skill_file: Option<SkillFile>) -> Object {
+    skill_file.map_or(object, |file| skill_object(&file))
+}
+
+pub(super) fn skill_object(file: &SkillFile) -> Object {
+    let revision = Revision(file.sha256.to_string());
+    Object { revision, size: file.size, modified_ms: file.modified_ms }
+}
+
+impl Error {
+    /// Whether a change lost a race that it may run again.
+    pub(super) fn is_conflict(&self) -> bool {
+        self.code == ErrorCode::Conflict
+    }
+}

@@ -1,0 +1,242 @@
+//! What one caller may do with files, now.
+//!
+//! Every door (a guest's import, the HTTP API, the command) holds a [`Space`] and calls its
+//! verbs; none reaches a store. A `Space` is made from a mount table and never grows: what the
+//! table does not grant cannot be asked for.
+
+use std::future::Future;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+
+use crate::clock::Clock;
+use crate::limits::Limits;
+use crate::scope::{GuestPath, Mount, MountTable, Need, Resolved};
+use crate::store::{Effect, Object, ObjectStore, Revision, StoreError};
+
+mod copy;
+mod error;
+mod files;
+mod listing;
+mod locks;
+mod reader;
+mod room;
+mod seal;
+mod search;
+mod skills;
+mod spill;
+mod text;
+mod writer;
+
+pub use error::{Error, ErrorCode};
+pub use files::Chunk;
+pub use listing::Page;
+pub use reader::Reader;
+pub use search::{Match, Matches, Search};
+pub use spill::Spilled;
+pub use text::{Occurrence, Position, Slice};
+pub use writer::Writer;
+
+use locks::KeyLocks;
+use room::Room;
+use seal::Seal;
+
+/// A file, as a caller sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct File {
+    /// The one spelling of its path.
+    pub path: String,
+    /// Bytes.
+    pub size: u64,
+    /// Which content it is.
+    pub revision: Revision,
+    /// Milliseconds since the Unix epoch, UTC.
+    pub modified_ms: u64,
+    /// Media type, by name.
+    pub media_type: String,
+}
+
+impl File {
+    fn new(path: String, object: Object) -> Self {
+        let Object { revision, size, modified_ms } = object;
+        let media_type = mime_guess::from_path(&path).first_or_octet_stream().to_string();
+        Self { path, size, revision, modified_ms, media_type }
+    }
+}
+
+/// What was done with a file, for the record of a turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileEvent {
+    /// A file was created or replaced.
+    Written {
+        /// Which.
+        path: String,
+        /// Bytes it has now.
+        size: u64,
+    },
+    /// A file was removed.
+    Deleted {
+        /// Which.
+        path: String,
+    },
+    /// A file was copied to a longer-lived scope.
+    Promoted {
+        /// From where.
+        source: String,
+        /// To where.
+        target: String,
+        /// Which content the copy has.
+        revision: Revision,
+    },
+    /// A result too large to show was kept as a file.
+    Spilled {
+        /// Where.
+        path: String,
+    },
+}
+
+/// Most events that a space keeps; what comes later is not recorded.
+const EVENTS_MAX: usize = 10_000;
+
+/// A store and what all its callers share. One per process and store.
+#[derive(Debug)]
+pub struct Storage {
+    store: Arc<dyn ObjectStore>,
+    clock: Arc<dyn Clock>,
+    limits: Limits,
+    locks: KeyLocks,
+    seal: Seal,
+    operations: Arc<Semaphore>,
+    buffer: Arc<Semaphore>,
+}
+
+impl Storage {
+    /// Storage over a store.
+    pub fn new(store: Arc<dyn ObjectStore>, clock: Arc<dyn Clock>, limits: Limits) -> Arc<Self> {
+        let permits = |count: usize| Arc::new(Semaphore::new(count.min(Semaphore::MAX_PERMITS)));
+        Arc::new(Self {
+            store,
+            clock,
+            locks: KeyLocks::default(),
+            seal: Seal::random(),
+            operations: permits(limits.host_operations_max),
+            buffer: permits(limits.host_buffer_bytes_max),
+            limits,
+        })
+    }
+
+    /// What a caller with this table may do. Its bounds for one turn begin anew.
+    pub fn space(self: &Arc<Self>, table: MountTable) -> Space {
+        let limits = &self.limits;
+        let wait = Duration::from_millis(limits.busy_ms_max);
+        let operations = Room::new(limits.turn_operations_max, self.operations.clone(), wait);
+        let buffer = Room::new(limits.turn_buffer_bytes_max, self.buffer.clone(), wait);
+        let permits = |count: usize| Arc::new(Semaphore::new(count.min(Semaphore::MAX_PERMITS)));
+        Space(Arc::new(Inner {
+            readers: permits(limits.turn_readers_max),
+            writers: permits(limits.turn_writers_max),
+            storage: self.clone(),
+            table,
+            operations,
+            buffer,
+            revoked: AtomicBool::new(false),
+            events: Mutex::default(),
+        }))
+    }
+
+    /// The bounds in force.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// The clock in force.
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+}
+
+/// What one caller may do now. Clones share its bounds and its end.
+#[derive(Clone, Debug)]
+pub struct Space(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    storage: Arc<Storage>,
+    table: MountTable,
+    operations: Room,
+    buffer: Room,
+    readers: Arc<Semaphore>,
+    writers: Arc<Semaphore>,
+    revoked: AtomicBool,
+    events: Mutex<Vec<FileEvent>>,
+}
+
+impl Space {
+    /// What the caller can reach.
+    pub fn mounts(&self) -> Vec<Mount> {
+        self.0.table.mounts()
+    }
+
+    /// Ends this space: from now on every verb of it, its clones, readers and writers is
+    /// refused. The turn is over, or its lease is lost.
+    pub fn revoke(&self) {
+        self.0.revoked.store(true, Ordering::SeqCst);
+    }
+
+    /// What was done since the last call, in order.
+    pub fn take_events(&self) -> Vec<FileEvent> {
+        std::mem::take(&mut *self.0.events.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn record(&self, event: FileEvent) {
+        let mut events = self.0.events.lock().unwrap_or_else(PoisonError::into_inner);
+        if events.len() < EVENTS_MAX {
+            events.push(event);
+        }
+    }
+
+    fn limits(&self) -> &Limits {
+        &self.0.storage.limits
+    }
+
+    fn store(&self) -> &dyn ObjectStore {
+        &*self.0.storage.store
+    }
+
+    /// The one way from a caller's path to a key: parsed, checked against the grant, resolved.
+    fn resolve(&self, path: &str, need: Need) -> Result<(GuestPath, Resolved), Error> {
+        self.check_alive()?;
+        let table = &self.0.table;
+        let parsed = GuestPath::parse(path).map_err(|refusal| table.explain(path, refusal))?;
+        let resolved = table.resolve(&parsed, need)?;
+        Ok((parsed, resolved))
+    }
+
+    fn check_alive(&self) -> Result<(), Error> {
+        if self.0.revoked.load(Ordering::SeqCst) {
+            return Err(Error::new(ErrorCode::Closed, "turn-over", "this turn is over"));
+        }
+        Ok(())
+    }
+
+    /// Runs one store operation within its bounds: in flight, time, and life of the space.
+    /// `effect` is what a caller must assume if it does not end in time.
+    async fn operate<T>(
+        &self,
+        path: &str,
+        effect: Effect,
+        operation: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, Error> {
+        let _held = self.0.operations.take(1).await?;
+        self.check_alive()?;
+        let bound = Duration::from_millis(self.limits().operation_ms_max);
+        let timed_out = |_| StoreError::Unavailable {
+            effect,
+            source: anyhow::anyhow!("the operation did not end within {bound:?}"),
+        };
+        let result = tokio::time::timeout(bound, operation).await.map_err(timed_out);
+        result.and_then(|result| result).map_err(|error| Error::from_store(error, path))
+    }
+}
