@@ -4,16 +4,20 @@
 //! the only one that can make an [`ObjectKey`] or a [`KeyPrefix`]; a store takes nothing else.
 
 use std::borrow::Borrow;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use uuid::Uuid;
 
-use crate::limits::{
-    KEY_BYTES_MAX, OPERATOR_PREFIX_BYTES_MAX, PATH_REST_BYTES_MAX, PATH_SEGMENT_BYTES_MAX,
-    SLUG_BYTES_MAX,
-};
+use crate::limits::{KEY_BYTES_MAX, OPERATOR_PREFIX_BYTES_MAX, PATH_REST_BYTES_MAX};
+
+mod path;
+mod skill;
+
+pub use path::{FolderPath, GuestPath};
+pub use skill::{Sha256, Skill, SkillFile, SkillTable};
+
+use path::check_rest;
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
@@ -111,93 +115,6 @@ impl Default for Grant {
     }
 }
 
-/// SHA-256 of the bytes of a skill's file.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Sha256(pub [u8; 32]);
-
-impl fmt::Display for Sha256 {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
-impl fmt::Debug for Sha256 {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-/// One file of a skill's version.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SkillFile {
-    /// Its content.
-    pub sha256: Sha256,
-    /// Its bytes.
-    pub size: u64,
-    /// When the version was published, in milliseconds since the Unix epoch.
-    pub modified_ms: u64,
-}
-
-/// One version of a skill: immutable, its files named by content.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Skill {
-    owner: WorkspaceId,
-    files: BTreeMap<String, SkillFile>,
-}
-
-impl Skill {
-    /// A version owned by `owner`, whose files stand at paths relative to it.
-    ///
-    /// # Errors
-    /// If a path is not a legal one.
-    pub fn new(
-        owner: WorkspaceId,
-        files: impl IntoIterator<Item = (String, SkillFile)>,
-    ) -> Result<Self, Refusal> {
-        let files: BTreeMap<_, _> = files.into_iter().collect();
-        for path in files.keys() {
-            check_rest(path, path)?;
-        }
-        Ok(Self { owner, files })
-    }
-
-    /// Its files, in byte order of their paths below the skill.
-    pub fn files(&self) -> &BTreeMap<String, SkillFile> {
-        &self.files
-    }
-}
-
-/// The skills a turn may read: the exact table that the turn was sent.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SkillTable(BTreeMap<String, Arc<Skill>>);
-
-impl SkillTable {
-    /// Binds a skill. Where the slug is taken, the first stays reachable and the answer is `false`.
-    ///
-    /// # Errors
-    /// If `slug` is not 1 to 64 of `a` to `z`, `0` to `9` and `-`.
-    pub fn bind(&mut self, slug: &str, skill: Arc<Skill>) -> Result<bool, Refusal> {
-        let legal = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-        if slug.is_empty() || slug.len() > SLUG_BYTES_MAX || !slug.bytes().all(legal) {
-            return Err(Refusal::invalid("slug", "a slug is 1 to 64 of a-z, 0-9 and `-`"));
-        }
-        if self.0.contains_key(slug) {
-            return Ok(false);
-        }
-        self.0.insert(slug.to_owned(), skill);
-        Ok(true)
-    }
-
-    /// The skill bound to a slug.
-    pub fn skill(&self, slug: &str) -> Option<&Arc<Skill>> {
-        self.0.get(slug)
-    }
-
-    fn slugs(&self) -> impl Iterator<Item = &str> {
-        self.0.keys().map(String::as_str)
-    }
-}
-
 /// Why a path was not resolved, in words for whoever wrote it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -240,188 +157,12 @@ impl Refusal {
     }
 }
 
-/// A caller's name for a file: `<scope>/<rest>`, legal in every part.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct GuestPath {
-    scope: Scope,
-    rest: String,
-}
-
-impl GuestPath {
-    /// Reads a path. What breaks a rule is refused, never repaired: a repaired path reads the
-    /// wrong file and reports success.
-    ///
-    /// # Errors
-    /// [`RefusalKind::Invalid`] naming the rule, and the right spelling where there is one;
-    /// [`RefusalKind::NoScope`] if the first segment is no scope.
-    pub fn parse(path: &str) -> Result<Self, Refusal> {
-        check_shape(path)?;
-        let (scope, rest) = split_scope(path)?;
-        if rest.is_empty() {
-            let message =
-                format!("`{path}` is a folder: name a file in it, such as `{path}/notes.md`");
-            return Err(Refusal::invalid("names-a-folder", message));
-        }
-        check_rest(rest, path)?;
-        Ok(Self { scope, rest: rest.to_owned() })
-    }
-
-    /// Where it hangs from.
-    pub fn scope(&self) -> &Scope {
-        &self.scope
-    }
-
-    /// What stands below the scope.
-    pub fn rest(&self) -> &str {
-        &self.rest
-    }
-}
-
-impl fmt::Display for GuestPath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.scope, self.rest)
-    }
-}
-
-/// A caller's name for a folder. A trailing `/`, which listings end a folder in, is allowed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FolderPath {
-    /// The empty path: every mount.
-    Root,
-    /// `skill`: every skill bound.
-    Skills,
-    /// A scope, or a folder below it (then `rest` ends in `/`; it is empty for the scope itself).
-    Below {
-        /// Where it hangs from.
-        scope: Scope,
-        /// What stands below the scope: empty, or ending in `/`.
-        rest: String,
-    },
-}
-
-impl FolderPath {
-    /// Reads a folder's path.
-    ///
-    /// # Errors
-    /// As [`GuestPath::parse`].
-    pub fn parse(path: &str) -> Result<Self, Refusal> {
-        if path.is_empty() {
-            return Ok(Self::Root);
-        }
-        let path = path.strip_suffix('/').unwrap_or(path);
-        check_shape(path)?;
-        if path == "skill" {
-            return Ok(Self::Skills);
-        }
-        let (scope, rest) = split_scope(path)?;
-        if rest.is_empty() {
-            return Ok(Self::Below { scope, rest: String::new() });
-        }
-        check_rest(rest, path)?;
-        Ok(Self::Below { scope, rest: format!("{rest}/") })
-    }
-}
-
-fn split_scope(path: &str) -> Result<(Scope, &str), Refusal> {
-    let (first, rest) = path.split_once('/').unwrap_or((path, ""));
-    let scope = match first {
-        "session" => Scope::Session,
-        "agent" => Scope::Agent,
-        "workspace" => Scope::Workspace,
-        "skill" => {
-            let (slug, rest) = rest.split_once('/').unwrap_or((rest, ""));
-            if slug.is_empty() {
-                let message =
-                    "`skill` is a folder: name a skill and a file, as in `skill/<slug>/SKILL.md`";
-                return Err(Refusal::invalid("names-a-folder", message));
-            }
-            return Ok((Scope::Skill(slug.to_owned()), rest));
-        }
-        _ => {
-            let message = format!(
-                "`{path}` names no scope: a path starts with `session/`, `agent/`, `workspace/` or `skill/<slug>/`"
-            );
-            return Err(Refusal::new(RefusalKind::NoScope, "no-scope", message));
-        }
-    };
-    Ok((scope, rest))
-}
-
-/// The rules that hold for every segment, the scope's included.
-fn check_shape(path: &str) -> Result<(), Refusal> {
-    let Some((reason, rule)) = broken_rule(path) else { return Ok(()) };
-    let suggestion = respelled(path, reason).filter(|path| GuestPath::parse(path).is_ok());
-    Err(Refusal::invalid(reason, rule).suggest(suggestion))
-}
-
-fn broken_rule(path: &str) -> Option<(&'static str, &'static str)> {
-    let segments = || path.split('/');
-    if path.is_empty() {
-        Some(("empty", "a path cannot be empty"))
-    } else if path.len() > PATH_BYTES_MAX {
-        Some(("path-too-long", "a path is at most 768 bytes long below its scope"))
-    } else if path.chars().any(char::is_control) {
-        Some(("control-character", "a path holds no control characters"))
-    } else if path.split(['/', '\\']).any(|segment| segment == "..") {
-        Some(("climbs-out", "`..` is not a segment of a path: write the whole path from its scope"))
-    } else if path.contains('\\') {
-        Some(("backslash", "segments of a path are separated by `/`"))
-    } else if path.starts_with('/') {
-        Some(("absolute", "a path starts with its scope, not with `/`"))
-    } else if path.ends_with('/') {
-        Some(("trailing-slash", "a file's path does not end in `/`"))
-    } else if segments().any(str::is_empty) {
-        Some(("empty-segment", "a path has no empty segments"))
-    } else if segments().any(|segment| segment == ".") {
-        Some(("dot-segment", "`.` is not a segment of a path"))
-    } else {
-        None
-    }
-}
-
-/// The spelling that was meant, where the broken rule leaves no doubt about it.
-fn respelled(path: &str, reason: &str) -> Option<String> {
-    if matches!(reason, "empty" | "path-too-long" | "control-character" | "climbs-out") {
-        return None;
-    }
-    let segments = path.split(['/', '\\']);
-    let kept: Vec<_> = segments.filter(|segment| !matches!(*segment, "" | ".")).collect();
-    Some(kept.join("/"))
-}
-
-/// The rules for what stands below a scope.
-fn check_rest(rest: &str, path: &str) -> Result<(), Refusal> {
-    check_shape(rest)?;
-    if rest.len() > PATH_REST_BYTES_MAX {
-        let message = format!("a path is at most {PATH_REST_BYTES_MAX} bytes long below its scope");
-        return Err(Refusal::invalid("path-too-long", message));
-    }
-    for segment in rest.split('/') {
-        if segment.len() > PATH_SEGMENT_BYTES_MAX {
-            let message =
-                format!("a segment of a path is at most {PATH_SEGMENT_BYTES_MAX} bytes long");
-            return Err(Refusal::invalid("segment-too-long", message));
-        }
-        if segment.starts_with(RESERVED) {
-            let message = format!(
-                "`{path}` is not a file's name: segments that start with `{RESERVED}` are the host's own"
-            );
-            return Err(Refusal::invalid("reserved", message));
-        }
-    }
-    Ok(())
-}
-
-/// What segments of the host's own objects start with.
-const RESERVED: &str = ".bailiwick-";
 const LAYOUT_MARKER: &str = ".bailiwick-layout";
 const PROBE_PREFIX: &str = ".bailiwick-probe/";
 
 /// The version of the layout below, as the marker in a store says it.
 pub const LAYOUT_VERSION: u32 = 1;
 
-/// No legal path is longer: the longest scope, a `/` and the longest rest.
-const PATH_BYTES_MAX: usize = "skill/".len() + SLUG_BYTES_MAX + 1 + PATH_REST_BYTES_MAX;
 const ID_BYTES: usize = 36;
 const SCOPE_PREFIX_BYTES_MAX: usize = "sessions/".len() + 3 * (ID_BYTES + 1);
 const EXTRACTED_PREFIX: &str = "extracted/";

@@ -1,0 +1,184 @@
+//! What a path may look like. Refused, never repaired: a repaired path reads the wrong file and
+//! reports success.
+
+use std::fmt;
+
+use super::{Refusal, RefusalKind, Scope};
+use crate::limits::{PATH_REST_BYTES_MAX, PATH_SEGMENT_BYTES_MAX, SLUG_BYTES_MAX};
+
+/// What segments of the host's own objects start with.
+const RESERVED: &str = ".bailiwick-";
+/// No legal path is longer: the longest scope, a `/` and the longest rest.
+const PATH_BYTES_MAX: usize = "skill/".len() + SLUG_BYTES_MAX + 1 + PATH_REST_BYTES_MAX;
+
+/// A caller's name for a file: `<scope>/<rest>`, legal in every part.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GuestPath {
+    pub(super) scope: Scope,
+    pub(super) rest: String,
+}
+
+impl GuestPath {
+    /// Reads a path. What breaks a rule is refused, never repaired: a repaired path reads the
+    /// wrong file and reports success.
+    ///
+    /// # Errors
+    /// [`RefusalKind::Invalid`] naming the rule, and the right spelling where there is one;
+    /// [`RefusalKind::NoScope`] if the first segment is no scope.
+    pub fn parse(path: &str) -> Result<Self, Refusal> {
+        check_shape(path)?;
+        let (scope, rest) = split_scope(path)?;
+        if rest.is_empty() {
+            let message =
+                format!("`{path}` is a folder: name a file in it, such as `{path}/notes.md`");
+            return Err(Refusal::invalid("names-a-folder", message));
+        }
+        check_rest(rest, path)?;
+        Ok(Self { scope, rest: rest.to_owned() })
+    }
+
+    /// Where it hangs from.
+    pub fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    /// What stands below the scope.
+    pub fn rest(&self) -> &str {
+        &self.rest
+    }
+}
+
+impl fmt::Display for GuestPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.scope, self.rest)
+    }
+}
+
+/// A caller's name for a folder. A trailing `/`, which listings end a folder in, is allowed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FolderPath {
+    /// The empty path: every mount.
+    Root,
+    /// `skill`: every skill bound.
+    Skills,
+    /// A scope, or a folder below it (then `rest` ends in `/`; it is empty for the scope itself).
+    Below {
+        /// Where it hangs from.
+        scope: Scope,
+        /// What stands below the scope: empty, or ending in `/`.
+        rest: String,
+    },
+}
+
+impl FolderPath {
+    /// Reads a folder's path.
+    ///
+    /// # Errors
+    /// As [`GuestPath::parse`].
+    pub fn parse(path: &str) -> Result<Self, Refusal> {
+        if path.is_empty() {
+            return Ok(Self::Root);
+        }
+        let path = path.strip_suffix('/').unwrap_or(path);
+        check_shape(path)?;
+        if path == "skill" {
+            return Ok(Self::Skills);
+        }
+        let (scope, rest) = split_scope(path)?;
+        if rest.is_empty() {
+            return Ok(Self::Below { scope, rest: String::new() });
+        }
+        check_rest(rest, path)?;
+        Ok(Self::Below { scope, rest: format!("{rest}/") })
+    }
+}
+
+fn split_scope(path: &str) -> Result<(Scope, &str), Refusal> {
+    let (first, rest) = path.split_once('/').unwrap_or((path, ""));
+    let scope = match first {
+        "session" => Scope::Session,
+        "agent" => Scope::Agent,
+        "workspace" => Scope::Workspace,
+        "skill" => {
+            let (slug, rest) = rest.split_once('/').unwrap_or((rest, ""));
+            if slug.is_empty() {
+                let message =
+                    "`skill` is a folder: name a skill and a file, as in `skill/<slug>/SKILL.md`";
+                return Err(Refusal::invalid("names-a-folder", message));
+            }
+            return Ok((Scope::Skill(slug.to_owned()), rest));
+        }
+        _ => {
+            let message = format!(
+                "`{path}` names no scope: a path starts with `session/`, `agent/`, `workspace/` or `skill/<slug>/`"
+            );
+            return Err(Refusal::new(RefusalKind::NoScope, "no-scope", message));
+        }
+    };
+    Ok((scope, rest))
+}
+
+/// The rules that hold for every segment, the scope's included.
+fn check_shape(path: &str) -> Result<(), Refusal> {
+    let Some((reason, rule)) = broken_rule(path) else { return Ok(()) };
+    let suggestion = respelled(path, reason).filter(|path| GuestPath::parse(path).is_ok());
+    Err(Refusal::invalid(reason, rule).suggest(suggestion))
+}
+
+fn broken_rule(path: &str) -> Option<(&'static str, &'static str)> {
+    let segments = || path.split('/');
+    if path.is_empty() {
+        Some(("empty", "a path cannot be empty"))
+    } else if path.len() > PATH_BYTES_MAX {
+        Some(("path-too-long", "a path is at most 768 bytes long below its scope"))
+    } else if path.chars().any(char::is_control) {
+        Some(("control-character", "a path holds no control characters"))
+    } else if path.split(['/', '\\']).any(|segment| segment == "..") {
+        Some(("climbs-out", "`..` is not a segment of a path: write the whole path from its scope"))
+    } else if path.contains('\\') {
+        Some(("backslash", "segments of a path are separated by `/`"))
+    } else if path.starts_with('/') {
+        Some(("absolute", "a path starts with its scope, not with `/`"))
+    } else if path.ends_with('/') {
+        Some(("trailing-slash", "a file's path does not end in `/`"))
+    } else if segments().any(str::is_empty) {
+        Some(("empty-segment", "a path has no empty segments"))
+    } else if segments().any(|segment| segment == ".") {
+        Some(("dot-segment", "`.` is not a segment of a path"))
+    } else {
+        None
+    }
+}
+
+/// The spelling that was meant, where the broken rule leaves no doubt about it.
+fn respelled(path: &str, reason: &str) -> Option<String> {
+    if matches!(reason, "empty" | "path-too-long" | "control-character" | "climbs-out") {
+        return None;
+    }
+    let segments = path.split(['/', '\\']);
+    let kept: Vec<_> = segments.filter(|segment| !matches!(*segment, "" | ".")).collect();
+    Some(kept.join("/"))
+}
+
+/// The rules for what stands below a scope.
+pub(super) fn check_rest(rest: &str, path: &str) -> Result<(), Refusal> {
+    check_shape(rest)?;
+    if rest.len() > PATH_REST_BYTES_MAX {
+        let message = format!("a path is at most {PATH_REST_BYTES_MAX} bytes long below its scope");
+        return Err(Refusal::invalid("path-too-long", message));
+    }
+    for segment in rest.split('/') {
+        if segment.len() > PATH_SEGMENT_BYTES_MAX {
+            let message =
+                format!("a segment of a path is at most {PATH_SEGMENT_BYTES_MAX} bytes long");
+            return Err(Refusal::invalid("segment-too-long", message));
+        }
+        if segment.starts_with(RESERVED) {
+            let message = format!(
+                "`{path}` is not a file's name: segments that start with `{RESERVED}` are the host's own"
+            );
+            return Err(Refusal::invalid("reserved", message));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,96 @@
+//! The skills of a turn: immutable packages, their files named by content.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use super::path::check_rest;
+use super::{Refusal, WorkspaceId};
+use crate::limits::SLUG_BYTES_MAX;
+
+/// SHA-256 of the bytes of a skill's file.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Sha256(pub [u8; 32]);
+
+impl fmt::Display for Sha256 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Sha256 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// One file of a skill's version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SkillFile {
+    /// Its content.
+    pub sha256: Sha256,
+    /// Its bytes.
+    pub size: u64,
+    /// When the version was published, in milliseconds since the Unix epoch.
+    pub modified_ms: u64,
+}
+
+/// One version of a skill: immutable, its files named by content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skill {
+    pub(super) owner: WorkspaceId,
+    pub(super) files: BTreeMap<String, SkillFile>,
+}
+
+impl Skill {
+    /// A version owned by `owner`, whose files stand at paths relative to it.
+    ///
+    /// # Errors
+    /// If a path is not a legal one.
+    pub fn new(
+        owner: WorkspaceId,
+        files: impl IntoIterator<Item = (String, SkillFile)>,
+    ) -> Result<Self, Refusal> {
+        let files: BTreeMap<_, _> = files.into_iter().collect();
+        for path in files.keys() {
+            check_rest(path, path)?;
+        }
+        Ok(Self { owner, files })
+    }
+
+    /// Its files, in byte order of their paths below the skill.
+    pub fn files(&self) -> &BTreeMap<String, SkillFile> {
+        &self.files
+    }
+}
+
+/// The skills a turn may read: the exact table that the turn was sent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SkillTable(BTreeMap<String, Arc<Skill>>);
+
+impl SkillTable {
+    /// Binds a skill. Where the slug is taken, the first stays reachable and the answer is `false`.
+    ///
+    /// # Errors
+    /// If `slug` is not 1 to 64 of `a` to `z`, `0` to `9` and `-`.
+    pub fn bind(&mut self, slug: &str, skill: Arc<Skill>) -> Result<bool, Refusal> {
+        let legal = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        if slug.is_empty() || slug.len() > SLUG_BYTES_MAX || !slug.bytes().all(legal) {
+            return Err(Refusal::invalid("slug", "a slug is 1 to 64 of a-z, 0-9 and `-`"));
+        }
+        if self.0.contains_key(slug) {
+            return Ok(false);
+        }
+        self.0.insert(slug.to_owned(), skill);
+        Ok(true)
+    }
+
+    /// The skill bound to a slug.
+    pub fn skill(&self, slug: &str) -> Option<&Arc<Skill>> {
+        self.0.get(slug)
+    }
+
+    pub(super) fn slugs(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+}
