@@ -1,5 +1,6 @@
 //! A WebAssembly host for agents: scoped places for files, one turn at a time.
 
+pub mod catalog;
 pub mod clock;
 pub mod limits;
 pub mod scope;

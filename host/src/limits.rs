@@ -37,6 +37,8 @@ pub const SEARCH_PROGRAM_BYTES_MAX: usize = 1 << 20;
 pub const SEARCH_LINE_BYTES_MAX: usize = 1 << 10;
 /// Longest input and longest reply of a turn, in bytes.
 pub const TURN_TEXT_BYTES_MAX: usize = 4 << 20;
+/// Longest name of a workspace, an agent or a session, in bytes.
+pub const NAME_BYTES_MAX: usize = 64;
 /// Most wakes that one turn may ask for.
 pub const TURN_WAKES_MAX: usize = 16;
 /// Longest message that a guest reads in an error, in bytes.
@@ -84,6 +86,10 @@ pub struct Limits {
     pub turn_ms_max: u64,
     /// How long a cancelled turn may go on until it is ended, in milliseconds.
     pub cancel_ms_max: u64,
+    /// How long the host of a turn may be silent until the turn is given up as dead, in
+    /// milliseconds. Longer than [`Self::operation_ms_max`] by far, so that no store operation
+    /// begun under a lease outlives it.
+    pub turn_lease_ms: u64,
     /// How often a computing guest lets others run, in milliseconds.
     pub epoch_ms: u64,
     /// Log lines of one turn, all together, in bytes.
@@ -113,6 +119,7 @@ impl Default for Limits {
             operation_ms_max: 30_000,
             turn_ms_max: 600_000,
             cancel_ms_max: 10_000,
+            turn_lease_ms: 45_000,
             epoch_ms: 10,
             log_bytes_max: 1 << 20,
             log_line_bytes_max: 16 << 10,

@@ -223,7 +223,8 @@ impl KeyPrefix {
     /// Rebuilds a key that a listing under this prefix returned. `None`, so that it is left
     /// out, if it does not stand under the prefix or is no legal path there.
     pub fn key(&self, listed: &str) -> Option<ObjectKey> {
-        check_rest(listed.strip_prefix(&self.0)?, "").ok()?;
+        let below = listed.strip_prefix(&self.0)?;
+        check_rest(below_scope(listed).unwrap_or(below), "").ok()?;
         Some(ObjectKey(listed.to_owned()))
     }
 
@@ -427,10 +428,56 @@ impl MountTable {
     }
 }
 
+/// What stands below the ids in the key of a scope's file: the part that the bounds of a path
+/// are about, also where a listing began further up.
+fn below_scope(key: &str) -> Option<&str> {
+    let ids = match key.split('/').next()? {
+        "sessions" => 3,
+        "agents" => 2,
+        "workspaces" | "skills" => 1,
+        _ => return None,
+    };
+    key.splitn(ids + 2, '/').nth(ids + 1)
+}
+
+/// Files owed to deletion: whose they were.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Deletion {
+    /// The files of one session.
+    Session(WorkspaceId, AgentId, SessionId),
+    /// The files of an agent and of all its sessions.
+    Agent(WorkspaceId, AgentId),
+    /// The files and skills of a workspace, of all its agents and of all their sessions.
+    Workspace(WorkspaceId),
+}
+
+impl Deletion {
+    /// Where those files are: nothing but them stands under these prefixes.
+    pub fn prefixes(&self) -> Vec<KeyPrefix> {
+        let prefixes = match self {
+            Self::Session(workspace, agent, session) => {
+                vec![format!("sessions/{workspace}/{agent}/{session}/")]
+            }
+            Self::Agent(workspace, agent) => {
+                vec![
+                    format!("sessions/{workspace}/{agent}/"),
+                    format!("agents/{workspace}/{agent}/"),
+                ]
+            }
+            Self::Workspace(workspace) => ["sessions", "agents", "workspaces", "skills"]
+                .map(|class| format!("{class}/{workspace}/"))
+                .into(),
+        };
+        prefixes.into_iter().map(KeyPrefix).collect()
+    }
+}
+
 /// Where a skill's file is published, by its content.
 pub fn skill_blob(owner: WorkspaceId, sha256: Sha256) -> ObjectKey {
     ObjectKey(format!("skills/{owner}/{sha256}"))
 }
 
+#[cfg(test)]
+mod deletion_tests;
 #[cfg(test)]
 mod tests;
