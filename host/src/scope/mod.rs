@@ -289,6 +289,7 @@ pub struct Resolved {
 #[derive(Clone, Debug)]
 pub struct MountTable {
     coordinates: Coordinates,
+    prefixes: Prefixes,
     grant: Grant,
     skills: SkillTable,
 }
@@ -296,7 +297,7 @@ pub struct MountTable {
 impl MountTable {
     /// The table of a turn; what `grant` does not name is denied.
     pub fn new(coordinates: Coordinates, grant: Grant, skills: SkillTable) -> Self {
-        Self { coordinates, grant, skills }
+        Self { coordinates, prefixes: Prefixes::new(coordinates), grant, skills }
     }
 
     /// The address of the turn.
@@ -320,7 +321,7 @@ impl MountTable {
     pub fn resolve(&self, path: &GuestPath, need: Need) -> Result<Resolved, Refusal> {
         self.check(&path.scope, need)?;
         let Scope::Skill(slug) = &path.scope else {
-            let key = ObjectKey(format!("{}{}", self.prefix(&path.scope)?, path.rest));
+            let key = ObjectKey([self.prefix(&path.scope)?, &path.rest].concat());
             return Ok(Resolved { key, skill_file: None });
         };
         let skill = self.bound(slug)?;
@@ -353,7 +354,7 @@ impl MountTable {
     pub fn path_of(&self, key: &ObjectKey) -> Option<GuestPath> {
         [Scope::Session, Scope::Agent, Scope::Workspace].into_iter().find_map(|scope| {
             self.access(&scope)?;
-            let rest = key.0.strip_prefix(&self.prefix(&scope).ok()?)?;
+            let rest = key.0.strip_prefix(self.prefix(&scope).ok()?)?;
             check_rest(rest, "").ok()?;
             Some(GuestPath { scope, rest: rest.to_owned() })
         })
@@ -402,28 +403,42 @@ impl MountTable {
     }
 
     fn check(&self, scope: &Scope, need: Need) -> Result<(), Refusal> {
-        let denied = |reason, message| Err(Refusal::new(RefusalKind::Denied, reason, message));
         match (self.access(scope), need) {
             (Some(Access::ReadWrite), _) | (Some(Access::ReadOnly), Need::Read) => Ok(()),
             (Some(Access::ReadOnly), Need::Write) => {
-                denied("read-only", format!("`{scope}/` is read-only in this turn"))
+                let message = format!("`{scope}/` is read-only in this turn");
+                Err(Refusal::new(RefusalKind::Denied, "read-only", message))
             }
-            (None, _) => denied("not-granted", format!("this turn has no grant on `{scope}/`")),
+            (None, _) => Err(not_granted(scope)),
         }
     }
 
-    fn prefix(&self, scope: &Scope) -> Result<String, Refusal> {
-        let Coordinates { workspace, agent, session } = self.coordinates;
-        match (scope, session) {
-            (Scope::Session, Some(session)) => {
-                Ok(format!("sessions/{workspace}/{agent}/{session}/"))
-            }
-            (Scope::Agent, _) => Ok(format!("agents/{workspace}/{agent}/")),
-            (Scope::Workspace, _) => Ok(format!("workspaces/{workspace}/")),
-            (Scope::Session, None) | (Scope::Skill(_), _) => {
-                let message = format!("this turn has no grant on `{scope}/`");
-                Err(Refusal::new(RefusalKind::Denied, "not-granted", message))
-            }
+    fn prefix(&self, scope: &Scope) -> Result<&str, Refusal> {
+        let prefix = match scope {
+            Scope::Session => self.prefixes.session.as_ref(),
+            Scope::Agent => Some(&self.prefixes.agent),
+            Scope::Workspace => Some(&self.prefixes.workspace),
+            Scope::Skill(_) => None,
+        };
+        prefix.map(KeyPrefix::as_str).ok_or_else(|| not_granted(scope))
+    }
+}
+
+/// What the scopes of one turn stand for in a store.
+#[derive(Clone, Debug)]
+struct Prefixes {
+    session: Option<KeyPrefix>,
+    agent: KeyPrefix,
+    workspace: KeyPrefix,
+}
+
+impl Prefixes {
+    fn new(Coordinates { workspace, agent, session }: Coordinates) -> Self {
+        let of_session = |session| KeyPrefix(format!("sessions/{workspace}/{agent}/{session}/"));
+        Self {
+            session: session.map(of_session),
+            agent: KeyPrefix(format!("agents/{workspace}/{agent}/")),
+            workspace: KeyPrefix(format!("workspaces/{workspace}/")),
         }
     }
 }
@@ -472,6 +487,11 @@ impl Deletion {
     }
 }
 
+fn not_granted(scope: &Scope) -> Refusal {
+    let message = format!("this turn has no grant on `{scope}/`");
+    Refusal::new(RefusalKind::Denied, "not-granted", message)
+}
+
 /// Where a skill's file is published, by its content.
 pub fn skill_blob(owner: WorkspaceId, sha256: Sha256) -> ObjectKey {
     ObjectKey(format!("skills/{owner}/{sha256}"))
@@ -479,5 +499,11 @@ pub fn skill_blob(owner: WorkspaceId, sha256: Sha256) -> ObjectKey {
 
 #[cfg(test)]
 mod deletion_tests;
+#[cfg(any(test, fuzzing))]
+#[cfg_attr(
+    test,
+    expect(clippy::expect_used, reason = "a property that fails says so by panicking")
+)]
+pub(crate) mod properties;
 #[cfg(test)]
 mod tests;
