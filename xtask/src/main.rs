@@ -1,1 +1,58 @@
-fn main() {}
+//! Set-up, demo and tests of this repository: `cargo xtask --help`.
+
+#![expect(clippy::disallowed_methods, reason = "set-up works on the checkout and its caches")]
+
+mod guests;
+mod places;
+mod shell;
+mod test;
+mod toolchain;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use places::Places;
+
+#[derive(Parser)]
+#[command(about = "Set-up, demo and tests of this repository.")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Sets up the guest toolchain and builds the guests of this repository, or of a project.
+    Guests {
+        /// Cargo.toml of a guest project to build instead.
+        #[arg(long, value_name = "PATH")]
+        manifest: Option<PathBuf>,
+    },
+    /// Sets everything up, then runs the whole suite: format, lints, documentation, tests.
+    Test {
+        /// Handed to `cargo test`; with a filter, the other checks are left out.
+        #[arg(last = true)]
+        filter: Vec<String>,
+    },
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse().task) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: Task) -> Result<()> {
+    let places = Places::find()?;
+    match task {
+        Task::Guests { manifest: Some(manifest) } => guests::build_project(&places, &manifest),
+        Task::Guests { manifest: None } => guests::build(&places).map(|_| ()),
+        Task::Test { filter } => test::run(&places, &filter),
+    }
+}

@@ -1,0 +1,80 @@
+//! Building guests: components, each at `<target>/guests/<name>.wasm`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::places::Places;
+use crate::shell::{cargo, run, step};
+use crate::toolchain::{TARGET, Toolchain};
+
+/// Folders whose crates are guests.
+const GUEST_FOLDERS: [&str; 2] = ["examples", "host/test-guests"];
+
+/// Builds the guests of this repository and answers where their components are.
+pub(crate) fn build(places: &Places) -> Result<PathBuf> {
+    let toolchain = Toolchain::ensure(places)?;
+    let names = names(&places.root)?;
+    step(&format!("building {} guests: {}", names.len(), names.join(", ")));
+    let target = toolchain.target_dir(places);
+    let mut command = cargo();
+    command.current_dir(&places.root).args(["build", "--quiet", "--profile", "guest"]);
+    command.args(["--target", TARGET, "--target-dir"]).arg(&target);
+    command.args(names.iter().flat_map(|name| ["--package", name]));
+    toolchain.prepare(&mut command, &places.root)?;
+    run(&mut command)?;
+
+    let guests = places.guests();
+    fs::create_dir_all(&guests)?;
+    for name in names {
+        let file = format!("{}.wasm", name.replace('-', "_"));
+        let built = target.join(TARGET).join("guest").join(file);
+        keep(&built, &guests.join(format!("{name}.wasm")))?;
+    }
+    Ok(guests)
+}
+
+/// Builds a guest project of somebody's, in its own target folder, by its release profile.
+pub(crate) fn build_project(places: &Places, manifest: &Path) -> Result<()> {
+    let toolchain = Toolchain::ensure(places)?;
+    let root =
+        manifest.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+    let root =
+        root.canonicalize().with_context(|| format!("no such project: {}", root.display()))?;
+    step(&format!("building {}", root.display()));
+    let mut command = cargo();
+    command.current_dir(&root).args(["build", "--release", "--target", TARGET]);
+    toolchain.prepare(&mut command, &root)?;
+    run(&mut command)
+}
+
+/// The guest crates: those that are built as libraries for others to load.
+fn names(root: &Path) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for folder in GUEST_FOLDERS {
+        for entry in fs::read_dir(root.join(folder))? {
+            let path = entry?.path();
+            let manifest = fs::read_to_string(path.join("Cargo.toml")).unwrap_or_default();
+            if manifest.contains("\"cdylib\"") {
+                names.push(path.file_name().unwrap_or_default().to_string_lossy().into_owned());
+            }
+        }
+    }
+    names.sort();
+    if names.is_empty() {
+        bail!("no guests in {}", GUEST_FOLDERS.join(" or "));
+    }
+    Ok(names)
+}
+
+/// Copies a component to its place, unless it is there: what is unchanged is not touched.
+fn keep(built: &Path, place: &Path) -> Result<()> {
+    let bytes = fs::read(built).with_context(|| format!("no component {}", built.display()))?;
+    if fs::read(place).is_ok_and(|kept| kept == bytes) {
+        return Ok(());
+    }
+    let beside = place.with_extension("new");
+    fs::write(&beside, bytes)?;
+    fs::rename(&beside, place).with_context(|| format!("cannot write {}", place.display()))
+}

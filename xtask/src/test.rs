@@ -1,0 +1,45 @@
+//! The whole suite.
+
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::Result;
+
+use crate::guests;
+use crate::places::Places;
+use crate::shell::{self, cargo, shown, step};
+
+/// Sets everything up and runs the checks, or with a filter the tests alone.
+pub(crate) fn run(places: &Places, filter: &[String]) -> Result<()> {
+    let guests = guests::build(places)?;
+    let mut checks = Vec::new();
+    if filter.is_empty() {
+        checks.push(check(&["fmt", "--check"]));
+        checks.push(check(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]));
+        let mut document = check(&["doc", "--workspace", "--no-deps"]);
+        document.env("RUSTDOCFLAGS", "-D warnings");
+        checks.push(document);
+    }
+    let mut test = check(&["test", "--workspace"]);
+    test.args(filter);
+    test.env("BAILIWICK_GUESTS", &guests).env("BAILIWICK_TOOLS", &places.tools);
+    checks.push(test);
+    for mut command in checks {
+        timed(command.current_dir(&places.root))?;
+    }
+    Ok(())
+}
+
+fn check(arguments: &[&str]) -> Command {
+    let mut command = cargo();
+    command.args(arguments);
+    command
+}
+
+fn timed(command: &mut Command) -> Result<()> {
+    step(&shown(command));
+    let start = Instant::now();
+    shell::run(command)?;
+    step(&format!("took {:.1} s", start.elapsed().as_secs_f64()));
+    Ok(())
+}
