@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "set-up works on the checkout and its caches")]
 
+mod demo;
 mod guests;
 mod places;
 mod shell;
@@ -24,6 +25,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
+    /// Sets up, builds, and tells a story on real data: what an agent keeps, and who sees it.
+    Demo,
     /// Sets up the guest toolchain and builds the guests of this repository, or of a project.
     Guests {
         /// Cargo.toml of a guest project to build instead.
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
 fn run(task: Task) -> Result<()> {
     let places = Places::find()?;
     match task {
+        Task::Demo => demo::tell(&places),
         Task::Guests { manifest: Some(manifest) } => guests::build_project(&places, &manifest),
         Task::Guests { manifest: None } => guests::build(&places).map(|_| ()),
         Task::Test { filter } => test::run(&places, &filter),

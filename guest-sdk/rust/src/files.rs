@@ -65,19 +65,19 @@ pub fn write(path: &str, bytes: impl AsRef<[u8]>) -> Result<File> {
     write_if(path, bytes, &Precondition::Always)
 }
 
-/// [`write`], under a precondition.
+/// [`write()`], under a precondition.
 ///
 /// # Errors
-/// [`ErrorCode::Conflict`] if the precondition fails; as [`write`].
+/// [`ErrorCode::Conflict`] if the precondition fails; as [`write()`].
 pub fn write_if(path: &str, bytes: impl AsRef<[u8]>, precondition: &Precondition) -> Result<File> {
     Ok(host::write(path, bytes.as_ref(), precondition)?)
 }
 
-/// Creates or replaces a file, whole, of any size: by one [`write`] where it fits, else by a
+/// Creates or replaces a file, whole, of any size: by one [`write()`] where it fits, else by a
 /// [`Writer`].
 ///
 /// # Errors
-/// As [`write`] and [`Writer`], but for the bound.
+/// As [`write()`] and [`Writer`], but for the bound.
 pub fn write_all(path: &str, bytes: impl AsRef<[u8]>) -> Result<File> {
     let bytes = bytes.as_ref();
     if bytes.len() <= WRITE_BYTES_MAX {
