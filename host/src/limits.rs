@@ -82,6 +82,9 @@ pub struct Limits {
     pub busy_ms_max: u64,
     /// Longest store operation without progress, in milliseconds.
     pub operation_ms_max: u64,
+    /// Longest copy within the store, and longest completion of a written file, in milliseconds:
+    /// both take as long as the file is large.
+    pub transfer_ms_max: u64,
     /// Wall clock of one turn, in milliseconds.
     pub turn_ms_max: u64,
     /// How long a cancelled turn may go on until it is ended, in milliseconds.
@@ -117,6 +120,7 @@ impl Default for Limits {
             host_buffer_bytes_max: 256 << 20,
             busy_ms_max: 5_000,
             operation_ms_max: 30_000,
+            transfer_ms_max: 300_000,
             turn_ms_max: 600_000,
             cancel_ms_max: 10_000,
             turn_lease_ms: 45_000,

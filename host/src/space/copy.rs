@@ -71,7 +71,7 @@ impl Space {
             }
         };
         let copy = self.store().copy(&from.key, pinned.as_ref(), &to.key, &when);
-        let copied = self.operate(target, Effect::Unknown, copy).await.map_err(|error| {
+        let copied = self.transfer(target, copy).await.map_err(|error| {
             // The target's absence is no error: only the source can be missing.
             if error.code == ErrorCode::NotFound {
                 Error::from_store(StoreError::NotFound, source)

@@ -229,9 +229,29 @@ impl Space {
         effect: Effect,
         operation: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, Error> {
+        let bound = Duration::from_millis(self.limits().operation_ms_max);
+        self.operate_within(bound, path, effect, operation).await
+    }
+
+    /// As [`Self::operate`], for what takes as long as a file is large.
+    async fn transfer<T>(
+        &self,
+        path: &str,
+        operation: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, Error> {
+        let bound = Duration::from_millis(self.limits().transfer_ms_max);
+        self.operate_within(bound, path, Effect::Unknown, operation).await
+    }
+
+    async fn operate_within<T>(
+        &self,
+        bound: Duration,
+        path: &str,
+        effect: Effect,
+        operation: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, Error> {
         let _held = self.0.operations.take(1).await?;
         self.check_alive()?;
-        let bound = Duration::from_millis(self.limits().operation_ms_max);
         let timed_out = |_| StoreError::Unavailable {
             effect,
             source: anyhow::anyhow!("the operation did not end within {bound:?}"),

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use sha2::Digest;
 
 use super::{Error, FileEvent, Space};
-use crate::scope::Sha256;
+use crate::scope::{Need, Sha256};
 use crate::store::Precondition;
 
 /// What to show of a result.
@@ -25,30 +25,31 @@ impl Space {
     /// # Errors
     /// `invalid` if `name` is not one legal segment; as [`Space::write`].
     pub async fn spill(&self, name: &str, bytes: Bytes) -> Result<Spilled, Error> {
-        self.check_alive()?;
+        if name.contains('/') {
+            let message = "a spilled result's name is one segment, without `/`";
+            return Err(Error::invalid("name", message));
+        }
+        self.resolve(&format!("session/spill/{name}"), Need::Write)?;
         let size = bytes.len() as u64;
         let shown_max = self.limits().spill_bytes_min;
         if let Some(text) = std::str::from_utf8(&bytes).ok().filter(|text| text.len() <= shown_max)
         {
             return Ok(Spilled { text: text.to_owned(), path: None, size });
         }
-        let path = spill_path(name, &bytes)?;
+        let path = spill_path(name, &bytes);
         let file = self.write(&path, bytes.clone(), Precondition::Always).await?;
         self.record(FileEvent::Spilled { path: file.path.clone() });
         Ok(Spilled { text: excerpt(&bytes, shown_max, &file.path), path: Some(file.path), size })
     }
 }
 
-fn spill_path(name: &str, bytes: &[u8]) -> Result<String, Error> {
-    if name.contains('/') {
-        return Err(Error::invalid("name", "a spilled result's name is one segment, without `/`"));
-    }
+fn spill_path(name: &str, bytes: &[u8]) -> String {
     let content = Sha256(sha2::Sha256::digest(bytes).into()).to_string();
     let content = &content[..8];
-    Ok(match name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()) {
+    match name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()) {
         Some((stem, extension)) => format!("session/spill/{stem}-{content}.{extension}"),
         None => format!("session/spill/{name}-{content}"),
-    })
+    }
 }
 
 /// Head and tail on whole lines, three quarters of `shown_max` bytes at most, and where the rest is.

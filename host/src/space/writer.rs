@@ -91,7 +91,7 @@ impl Writer {
     /// `conflict` if the precondition does not hold now; `closed` after an earlier error.
     pub async fn finish(&mut self) -> Result<File, Error> {
         let upload = self.upload.take().ok_or_else(|| Error::closed("writer"))?;
-        let object = self.space.operate(&self.path, Effect::Unknown, upload.complete()).await?;
+        let object = self.space.transfer(&self.path, upload.complete()).await?;
         self.held.clear();
         Ok(self.space.written(File::new(self.path.clone(), object)))
     }

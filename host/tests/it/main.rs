@@ -6,3 +6,5 @@
 )]
 
 mod conformance;
+mod faulty;
+mod space;

@@ -1,0 +1,176 @@
+//! A store that fails when it is told to, and counts what it is asked.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use bailiwick::scope::{KeyPrefix, ObjectKey};
+use bailiwick::store::{
+    Depth, ListToken, Listing, Object, ObjectStore, Precondition, Revision, StoreError, Upload,
+};
+use bytes::Bytes;
+
+/// What a failing call does before it fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// Nothing: the request never arrived.
+    Before,
+    /// All of it: the answer was lost.
+    After,
+    /// It never answers.
+    Hang,
+}
+
+/// Which calls fail, and how.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Plan {
+    None,
+    Every(Fault),
+    /// Counted from 0.
+    Nth(usize, Fault),
+}
+
+/// Words that no answer to a guest may hold.
+pub(crate) const POISON: [&str; 5] = [
+    "poison-bucket",
+    "https://poison.endpoint:9000",
+    "/var/lib/poison/host/path",
+    "sessions/poison-key",
+    "deadbeef-dead-4ead-8ead-deadbeefdead",
+];
+
+#[derive(Clone, Debug)]
+pub(crate) struct Faulty {
+    inner: Arc<dyn ObjectStore>,
+    plan: Arc<Mutex<Plan>>,
+    calls: Arc<AtomicUsize>,
+}
+
+impl Faulty {
+    pub(crate) fn new(inner: Arc<dyn ObjectStore>) -> Self {
+        Self { inner, plan: Arc::new(Mutex::new(Plan::None)), calls: Arc::default() }
+    }
+
+    /// Sets the plan and counts calls from 0 again.
+    pub(crate) fn plan(&self, plan: Plan) {
+        *self.plan.lock().unwrap() = plan;
+        self.calls.store(0, Ordering::SeqCst);
+    }
+
+    pub(crate) fn calls(&self) -> usize {
+        self.calls.load(Ordering::SeqCst)
+    }
+
+    async fn run<T>(
+        &self,
+        call: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        let number = self.calls.fetch_add(1, Ordering::SeqCst);
+        let plan = *self.plan.lock().unwrap();
+        let fault = match plan {
+            Plan::Every(fault) => Some(fault),
+            Plan::Nth(nth, fault) if nth == number => Some(fault),
+            Plan::None | Plan::Nth(..) => None,
+        };
+        match fault {
+            None => call.await,
+            Some(Fault::Before) => Err(StoreError::unchanged(poisoned())),
+            Some(Fault::After) => {
+                call.await?;
+                Err(StoreError::ambiguous(poisoned()))
+            }
+            Some(Fault::Hang) => std::future::pending().await,
+        }
+    }
+}
+
+fn poisoned() -> anyhow::Error {
+    anyhow::anyhow!("{}", POISON.join(" ")).context("poison-bucket did not answer")
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl ObjectStore for Faulty {
+    async fn head(&self, key: &ObjectKey) -> Result<Object, StoreError> {
+        self.run(self.inner.head(key)).await
+    }
+
+    async fn get(
+        &self,
+        key: &ObjectKey,
+        range: Range<u64>,
+        pinned: Option<&Revision>,
+    ) -> Result<(Object, Bytes), StoreError> {
+        self.run(self.inner.get(key, range, pinned)).await
+    }
+
+    async fn put(
+        &self,
+        key: &ObjectKey,
+        bytes: Bytes,
+        when: &Precondition,
+    ) -> Result<Object, StoreError> {
+        self.run(self.inner.put(key, bytes, when)).await
+    }
+
+    async fn upload(
+        &self,
+        key: &ObjectKey,
+        when: Precondition,
+    ) -> Result<Box<dyn Upload>, StoreError> {
+        let upload = self.run(self.inner.upload(key, when)).await?;
+        Ok(Box::new(FaultyUpload { store: self.clone(), inner: upload }))
+    }
+
+    async fn delete(&self, key: &ObjectKey, when: &Precondition) -> Result<(), StoreError> {
+        self.run(self.inner.delete(key, when)).await
+    }
+
+    async fn delete_many(&self, keys: &[ObjectKey]) -> Result<(), StoreError> {
+        self.run(self.inner.delete_many(keys)).await
+    }
+
+    async fn list(
+        &self,
+        prefix: &KeyPrefix,
+        depth: Depth,
+        after: Option<&ListToken>,
+        limit: usize,
+    ) -> Result<Listing, StoreError> {
+        self.run(self.inner.list(prefix, depth, after, limit)).await
+    }
+
+    async fn copy(
+        &self,
+        source: &ObjectKey,
+        pinned: Option<&Revision>,
+        target: &ObjectKey,
+        when: &Precondition,
+    ) -> Result<Object, StoreError> {
+        self.run(self.inner.copy(source, pinned, target, when)).await
+    }
+}
+
+struct FaultyUpload {
+    store: Faulty,
+    inner: Box<dyn Upload>,
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl Upload for FaultyUpload {
+    async fn write(&mut self, bytes: Bytes) -> Result<(), StoreError> {
+        self.store.run(self.inner.write(bytes)).await
+    }
+
+    async fn complete(self: Box<Self>) -> Result<Object, StoreError> {
+        let store = self.store.clone();
+        store.run(self.inner.complete()).await
+    }
+
+    async fn abort(self: Box<Self>) -> Result<(), StoreError> {
+        let store = self.store.clone();
+        store.run(self.inner.abort()).await
+    }
+}
