@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "set-up works on the checkout and its caches")]
 
 mod demo;
+mod fuzz;
 mod guests;
 mod places;
 mod shell;

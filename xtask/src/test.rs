@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 
+use crate::fuzz;
 use crate::guests;
 use crate::places::Places;
 use crate::shell::{self, cargo, shown, step};
@@ -26,6 +27,9 @@ pub(crate) fn run(places: &Places, filter: &[String]) -> Result<()> {
     checks.push(test);
     for mut command in checks {
         timed(command.current_dir(&places.root))?;
+    }
+    if filter.is_empty() {
+        fuzz::run_bounded(places)?;
     }
     Ok(())
 }
