@@ -2,6 +2,7 @@
 
 pub mod catalog;
 pub mod clock;
+pub mod engine;
 pub mod limits;
 pub mod scope;
 pub mod space;

@@ -39,6 +39,10 @@ pub const SEARCH_LINE_BYTES_MAX: usize = 1 << 10;
 pub const TURN_TEXT_BYTES_MAX: usize = 4 << 20;
 /// Longest name of a workspace, an agent or a session, in bytes.
 pub const NAME_BYTES_MAX: usize = 64;
+/// Largest component that is compiled, in bytes.
+pub const COMPONENT_BYTES_MAX: usize = 128 << 20;
+/// Compiled components kept on disk, all together, in bytes; the oldest go first.
+pub const COMPILED_BYTES_MAX: u64 = 4 << 30;
 /// Most wakes that one turn may ask for.
 pub const TURN_WAKES_MAX: usize = 16;
 /// Longest message that a guest reads in an error, in bytes.

@@ -7,5 +7,7 @@
 
 mod architecture;
 mod conformance;
+mod engine;
 mod faulty;
+mod guests;
 mod space;

@@ -1,0 +1,15 @@
+//! The world `bailiwick:agent/agent`, as Rust sees it; generated from `wit/`.
+
+wasmtime::component::bindgen!({
+    path: "../wit",
+    world: "bailiwick:agent/agent",
+    imports: { default: async | trappable },
+    exports: { default: async },
+    trappable_error_type: {
+        "bailiwick:storage/types.error" => super::convert::Failure,
+    },
+    with: {
+        "bailiwick:storage/files.reader": super::files::ReaderHandle,
+        "bailiwick:storage/files.writer": super::files::WriterHandle,
+    },
+});

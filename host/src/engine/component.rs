@@ -1,0 +1,169 @@
+//! From bytes to a guest that can be run.
+
+use std::sync::Arc;
+
+use wasmtime::component::{InstancePre, Linker};
+use wasmtime_wasi::p2::bindings::CommandPre;
+
+use super::bindings::{Agent, AgentPre};
+use super::state::TurnState;
+use crate::limits::COMPONENT_BYTES_MAX;
+
+/// A compiled guest, checked against what this host offers. Clones share it.
+#[derive(Clone)]
+pub struct Component(pub(super) Arc<Guest>);
+
+impl Component {
+    pub(super) fn guest(&self) -> &Guest {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Component {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self.guest() {
+            Guest::Turn(_) => "Component(turn)",
+            Guest::Command(_) => "Component(command)",
+        })
+    }
+}
+
+/// Linked, and known by what it exports.
+pub(super) enum Guest {
+    /// It exports `bailiwick:agent/turn`.
+    Turn(AgentPre<TurnState>),
+    /// It exports `wasi:cli/run`.
+    Command(CommandPre<TurnState>),
+}
+
+/// Why there is no guest in some bytes.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// They are none that this host can run; a sentence that says what to do about it.
+    #[error("{0}")]
+    Unfit(String),
+    /// The host could not find out.
+    #[error("the component could not be compiled: {0:#}")]
+    Host(anyhow::Error),
+}
+
+/// All that a guest may import.
+pub(super) fn linker(engine: &wasmtime::Engine) -> wasmtime::Result<Linker<TurnState>> {
+    let mut linker = Linker::new(engine);
+    wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
+    Agent::add_to_linker::<_, wasmtime::component::HasSelf<_>>(&mut linker, |state| state)?;
+    Ok(linker)
+}
+
+/// Refuses what cannot be a component before a compiler sees it.
+pub(super) fn check_kind(bytes: &[u8]) -> Result<(), LoadError> {
+    const ELF: &[u8] = b"\x7fELF";
+    const WASM: &[u8] = b"\0asm";
+    const MODULE_VERSION: &[u8] = &[1, 0, 0, 0];
+    const COMPONENT_VERSION: &[u8] = &[0x0d, 0, 1, 0];
+    let unfit = |sentence: &str| Err(LoadError::Unfit(sentence.to_owned()));
+    if bytes.is_empty() {
+        return unfit("the file is empty: give a WebAssembly component");
+    }
+    if bytes.len() > COMPONENT_BYTES_MAX {
+        let (held, max) = (bytes.len(), COMPONENT_BYTES_MAX);
+        return unfit(&format!("a component is at most {max} bytes, and this one has {held}"));
+    }
+    if bytes.starts_with(ELF) {
+        return unfit(
+            "this is compiled code (a `.cwasm` or an executable), which this host accepts from nobody: give the component it was made from",
+        );
+    }
+    let Some(version) = bytes.strip_prefix(WASM) else {
+        return unfit(if is_wat(bytes) {
+            "this is WebAssembly text: assemble it first, as in `wasm-tools parse guest.wat -o guest.wasm`"
+        } else {
+            "this is not WebAssembly: give a component, a `.wasm` file"
+        });
+    };
+    if version.starts_with(MODULE_VERSION) {
+        return unfit(
+            "this is a core module, not a component: link it with `wasm-component-ld`, or wrap it with `wasm-tools component new`",
+        );
+    }
+    if !version.starts_with(COMPONENT_VERSION) {
+        return unfit(
+            "this is WebAssembly of a version that this host does not know: build a component with current tools",
+        );
+    }
+    Ok(())
+}
+
+fn is_wat(bytes: &[u8]) -> bool {
+    std::str::from_utf8(bytes).is_ok_and(|text| {
+        let text = text.trim_start();
+        text.starts_with('(') || text.starts_with(";;")
+    })
+}
+
+/// What the compiler has against the bytes, in a sentence.
+pub(super) fn corrupt(error: &wasmtime::Error) -> LoadError {
+    let cause = error.root_cause().to_string();
+    let cause = cause.lines().next().unwrap_or_default();
+    LoadError::Unfit(format!(
+        "the component is corrupt, or uses a feature that this host does not have: {cause}"
+    ))
+}
+
+/// Links a component, checking all of its types once.
+pub(super) fn link(
+    linker: &Linker<TurnState>,
+    component: &wasmtime::component::Component,
+) -> Result<Guest, LoadError> {
+    let linked =
+        linker.instantiate_pre(component).map_err(|error| missing_import(component, &error))?;
+    guest(linked)
+}
+
+fn guest(linked: InstancePre<TurnState>) -> Result<Guest, LoadError> {
+    let turn = match AgentPre::new(linked.clone()) {
+        Ok(turn) => return Ok(Guest::Turn(turn)),
+        Err(error) => error,
+    };
+    let exports = names(linked.component()).1;
+    if let Some(name) = exports.iter().find(|name| name.starts_with("bailiwick:agent/turn")) {
+        return Err(LoadError::Unfit(format!(
+            "it exports `{name}`, but not as this host knows it (`bailiwick:agent/turn@0.1.0`): {}",
+            turn.root_cause()
+        )));
+    }
+    CommandPre::new(linked).map(Guest::Command).map_err(|_| {
+        let sentence = "it exports neither `bailiwick:agent/turn@0.1.0` nor `wasi:cli/run@0.2`, one of which a guest needs";
+        LoadError::Unfit(sentence.to_owned())
+    })
+}
+
+/// Names of what a component imports and exports.
+pub(super) fn names(component: &wasmtime::component::Component) -> (Vec<String>, Vec<String>) {
+    let (kind, engine) = (component.component_type(), component.engine());
+    let imports = kind.imports(engine).map(|(name, _)| name.to_owned()).collect();
+    let exports = kind.exports(engine).map(|(name, _)| name.to_owned()).collect();
+    (imports, exports)
+}
+
+fn missing_import(
+    component: &wasmtime::component::Component,
+    error: &wasmtime::Error,
+) -> LoadError {
+    let words = error.to_string();
+    let imports = names(component).0;
+    let Some(name) = imports.iter().find(|name| words.contains(&format!("`{name}`"))) else {
+        return LoadError::Unfit(format!("it does not link with what this host offers: {error:#}"));
+    };
+    let ours = ["bailiwick:storage/", "bailiwick:agent/", "wasi:"];
+    let package = name.split('@').next().unwrap_or(name);
+    let known = ours.iter().any(|ours| package.starts_with(ours));
+    let detail = if known { format!(": {}", detail(error)) } else { String::new() };
+    LoadError::Unfit(format!("it imports `{name}`, which this host does not offer{detail}"))
+}
+
+/// The innermost item that did not fit, where there is one.
+fn detail(error: &wasmtime::Error) -> String {
+    let chain: Vec<_> = error.chain().skip(1).map(|cause| cause.to_string()).collect();
+    chain.join(": ")
+}

@@ -1,0 +1,139 @@
+//! What a guest may hold in memory: all of its memories together, and all of its tables.
+
+use wasmtime::{ResourceLimiter, Result};
+
+use super::turn::LimitKind;
+use crate::limits::Limits;
+
+/// Core memories and tables that one guest may have, beside their sizes.
+const MEMORIES_MAX: usize = 32;
+const TABLES_MAX: usize = 64;
+
+/// A running sum against its bound.
+#[derive(Debug)]
+struct Sum {
+    held: usize,
+    max: usize,
+    /// What was granted last, taken back if the growth then fails all the same.
+    granted: usize,
+}
+
+impl Sum {
+    fn new(max: usize) -> Self {
+        Self { held: 0, max, granted: 0 }
+    }
+
+    fn grow(&mut self, current: usize, desired: usize) -> bool {
+        let growth = desired.saturating_sub(current);
+        let Some(held) = self.held.checked_add(growth).filter(|held| *held <= self.max) else {
+            return false;
+        };
+        self.held = held;
+        self.granted = growth;
+        true
+    }
+
+    fn take_back(&mut self) {
+        self.held = self.held.saturating_sub(std::mem::take(&mut self.granted));
+    }
+}
+
+/// The limiter of one turn.
+#[derive(Debug)]
+pub(super) struct Limiter {
+    memory_bytes: Sum,
+    table_elements: Sum,
+    instances_max: usize,
+    refused: Option<LimitKind>,
+}
+
+impl Limiter {
+    pub(super) fn new(limits: &Limits) -> Self {
+        Self {
+            memory_bytes: Sum::new(limits.guest_memory_bytes_max),
+            table_elements: Sum::new(limits.guest_table_elements_max),
+            instances_max: limits.guest_instances_max,
+            refused: None,
+        }
+    }
+
+    /// Which growth was refused last. A guest sees no more of it than a failed `memory.grow`,
+    /// and what it does then (abort, mostly) says nothing of the cause.
+    pub(super) fn refused(&self) -> Option<LimitKind> {
+        self.refused
+    }
+
+    /// Bytes of all memories. They never shrink, so this is the most that the guest held.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.memory_bytes.held
+    }
+}
+
+impl Limiter {
+    pub(super) fn memory_bytes_max(&self) -> usize {
+        self.memory_bytes.max
+    }
+
+    pub(super) fn table_elements_max(&self) -> usize {
+        self.table_elements.max
+    }
+}
+
+impl ResourceLimiter for Limiter {
+    fn memory_growing(
+        &mut self,
+        current: usize,
+        desired: usize,
+        maximum: Option<usize>,
+    ) -> Result<bool> {
+        // A memory's own maximum is its author's, and no concern of the host's.
+        if maximum.is_some_and(|maximum| desired > maximum) {
+            return Ok(false);
+        }
+        let granted = self.memory_bytes.grow(current, desired);
+        if !granted {
+            self.refused = Some(LimitKind::Memory);
+        }
+        Ok(granted)
+    }
+
+    fn memory_grow_failed(&mut self, error: wasmtime::Error) -> Result<()> {
+        tracing::debug!(error = format!("{error:#}"), "a guest's memory did not grow");
+        self.memory_bytes.take_back();
+        Ok(())
+    }
+
+    fn table_growing(
+        &mut self,
+        current: usize,
+        desired: usize,
+        maximum: Option<usize>,
+    ) -> Result<bool> {
+        if maximum.is_some_and(|maximum| desired > maximum) {
+            return Ok(false);
+        }
+        let granted = self.table_elements.grow(current, desired);
+        if !granted {
+            self.refused = Some(LimitKind::Table);
+        }
+        Ok(granted)
+    }
+
+    fn table_grow_failed(&mut self, error: wasmtime::Error) -> Result<()> {
+        tracing::debug!(error = format!("{error:#}"), "a guest's table did not grow");
+        self.table_elements.take_back();
+        Ok(())
+    }
+
+    fn instances(&self) -> usize {
+        self.instances_max
+    }
+
+    fn tables(&self) -> usize {
+        TABLES_MAX
+    }
+
+    fn memories(&self) -> usize {
+        MEMORIES_MAX
+    }
+}

@@ -1,0 +1,229 @@
+//! Runs guests. wasmtime, narrowed: no other module names a type of it.
+//!
+//! A guest gets what its [`Space`](crate::space::Space) allows, a clock, randomness and a log;
+//! no sockets, no environment, no folders. Whatever it does ends its own turn and nothing else.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use anyhow::Context;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use wasmtime::component::Linker;
+
+use crate::limits::Limits;
+
+mod bindings;
+mod cache;
+mod cancel;
+mod component;
+mod configuration;
+mod convert;
+mod files;
+mod inspect;
+mod journal;
+mod limiter;
+mod log;
+mod output;
+mod run;
+mod session;
+mod spill;
+mod state;
+mod text;
+mod ticker;
+mod turn;
+
+pub use cancel::Cancel;
+pub use component::{Component, LoadError};
+pub use inspect::{Inspection, Verdict};
+pub use turn::{End, Level, LimitKind, Observer, Report, Request, Usage, Wake};
+
+use cache::{CacheKey, DiskCache};
+use component::Guest;
+use state::TurnState;
+use ticker::Ticker;
+
+/// Components compiled at once; each uses every core as it is.
+const COMPILATIONS_MAX: usize = 2;
+
+/// How memory is handed out to guests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Allocation {
+    /// As each one comes: best for a few.
+    #[default]
+    OnDemand,
+    /// From a pool that is reserved once: best for many. Where that much address space is not
+    /// to be had, on demand all the same, with a warning.
+    Pooling,
+}
+
+/// How an [`Engine`] is made.
+#[derive(Clone, Debug, Default)]
+pub struct EngineOptions {
+    /// Where compiled components are kept; nowhere if `None`. A folder that others can write
+    /// to is not used, with a warning.
+    pub cache_dir: Option<PathBuf>,
+    /// How memory is handed out.
+    pub allocation: Allocation,
+}
+
+/// Compiles and runs guests. One per process; clones share it.
+#[derive(Clone)]
+pub struct Engine(Arc<Inner>);
+
+struct Inner {
+    engine: wasmtime::Engine,
+    linker: Linker<TurnState>,
+    cache: Option<DiskCache>,
+    limits: Limits,
+    places: Arc<Semaphore>,
+    compilations: Semaphore,
+    loaded: Mutex<HashMap<CacheKey, Slot>>,
+    _ticker: Ticker,
+}
+
+/// One component of this process; locked while it is compiled, so that it is so once.
+type Slot = Arc<tokio::sync::Mutex<Weak<Guest>>>;
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").field("cache", &self.0.cache).finish_non_exhaustive()
+    }
+}
+
+impl Engine {
+    /// Sets up wasmtime and starts the thread that lets computing guests give way.
+    ///
+    /// # Errors
+    /// If the machine is none that wasmtime compiles for, or no thread is to be had.
+    pub fn new(limits: Limits, options: EngineOptions) -> anyhow::Result<Self> {
+        let engine = configuration::engine(&limits, options.allocation)?;
+        let linker = component::linker(&engine)?;
+        let ticker = Ticker::start(&engine, Duration::from_millis(limits.epoch_ms.max(1)))
+            .context("cannot start a thread")?;
+        Ok(Self(Arc::new(Inner {
+            engine,
+            linker,
+            cache: options.cache_dir.and_then(|path| open_cache(&path)),
+            places: Arc::new(Semaphore::new(limits.host_turns_max.min(Semaphore::MAX_PERMITS))),
+            compilations: Semaphore::new(COMPILATIONS_MAX),
+            loaded: Mutex::default(),
+            limits,
+            _ticker: ticker,
+        })))
+    }
+
+    /// Makes a guest of the bytes of a component: compiled once per process, and once per
+    /// machine where there is a cache.
+    ///
+    /// # Errors
+    /// [`LoadError::Unfit`] if they are none that this host can run.
+    pub async fn load(&self, bytes: &[u8]) -> Result<Component, LoadError> {
+        component::check_kind(bytes)?;
+        let key = CacheKey::of(&self.0.engine, bytes);
+        let slot = self.slot(key);
+        let mut slot = slot.lock().await;
+        if let Some(guest) = slot.upgrade() {
+            return Ok(Component(guest));
+        }
+        let compiled = self.compiled(key, bytes).await?;
+        let guest = Arc::new(component::link(&self.0.linker, &compiled)?);
+        *slot = Arc::downgrade(&guest);
+        Ok(Component(guest))
+    }
+
+    /// What is to be said of some bytes without running them.
+    pub async fn inspect(&self, bytes: &[u8]) -> Inspection {
+        let compiled = match component::check_kind(bytes) {
+            Ok(()) => self.compiled(CacheKey::of(&self.0.engine, bytes), bytes).await,
+            Err(error) => Err(error),
+        };
+        let compiled = match compiled {
+            Ok(compiled) => compiled,
+            Err(error) => return Inspection::unfit(error.to_string()),
+        };
+        let (imports, exports) = component::names(&compiled);
+        let verdict = match component::link(&self.0.linker, &compiled) {
+            Ok(Guest::Turn(_)) => Verdict::Turn,
+            Ok(Guest::Command(_)) => Verdict::Command,
+            Err(error) => Verdict::Unfit(error.to_string()),
+        };
+        Inspection { imports, exports, verdict }
+    }
+
+    fn slot(&self, key: CacheKey) -> Slot {
+        let mut loaded = self.0.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        // A slot that nobody locks and whose guest is gone would stay for nothing.
+        loaded.retain(|_, slot| {
+            Arc::strong_count(slot) > 1
+                || slot.try_lock().is_ok_and(|guest| guest.strong_count() > 0)
+        });
+        loaded.entry(key).or_default().clone()
+    }
+
+    async fn compiled(
+        &self,
+        key: CacheKey,
+        bytes: &[u8],
+    ) -> Result<wasmtime::component::Component, LoadError> {
+        let inner = self.0.clone();
+        let bytes = bytes.to_vec();
+        // The semaphore is never closed.
+        let _turn = self.0.compilations.acquire().await;
+        let compiled = tokio::task::spawn_blocking(move || inner.fetch_or_compile(key, &bytes));
+        compiled.await.map_err(|panic| LoadError::Host(panic.into()))?
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.0.limits
+    }
+
+    fn wasmtime(&self) -> &wasmtime::Engine {
+        &self.0.engine
+    }
+
+    /// A place among the turns that run at once.
+    async fn place(&self) -> Option<OwnedSemaphorePermit> {
+        self.0.places.clone().acquire_owned().await.ok()
+    }
+}
+
+impl Inner {
+    fn fetch_or_compile(
+        &self,
+        key: CacheKey,
+        bytes: &[u8],
+    ) -> Result<wasmtime::component::Component, LoadError> {
+        let fetched = self.cache.as_ref().and_then(|cache| cache.fetch(&self.engine, key));
+        if let Some(component) = fetched {
+            return Ok(component);
+        }
+        let component = wasmtime::component::Component::from_binary(&self.engine, bytes)
+            .map_err(|error| component::corrupt(&error))?;
+        if let Some(cache) = &self.cache {
+            keep(cache, key, &component);
+        }
+        Ok(component)
+    }
+}
+
+// A cache that fails costs time, and nothing else.
+fn keep(cache: &DiskCache, key: CacheKey, component: &wasmtime::component::Component) {
+    let kept = component
+        .serialize()
+        .map_err(anyhow::Error::from)
+        .and_then(|compiled| Ok(cache.keep(key, &compiled)?));
+    if let Err(error) = kept {
+        tracing::warn!(error = format!("{error:#}"), "a compiled component was not kept");
+    }
+}
+
+fn open_cache(path: &std::path::Path) -> Option<DiskCache> {
+    DiskCache::open(path)
+        .inspect_err(|error| {
+            let (error, path) = (format!("{error:#}"), path.display());
+            tracing::warn!(error, %path, "compiled components are not kept: the folder cannot be trusted");
+        })
+        .ok()
+}

@@ -1,0 +1,55 @@
+//! What a store holds for one turn.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use wasmtime::component::ResourceTable;
+use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+
+use super::cancel::Cancel;
+use super::journal::Journal;
+use super::limiter::Limiter;
+use super::turn::Wake;
+use crate::space::Space;
+
+/// The host's side of one turn: all that a guest's calls can reach.
+pub(super) struct TurnState {
+    pub(super) journal: Arc<Journal>,
+    pub(super) limiter: Limiter,
+    pub(super) table: ResourceTable,
+    pub(super) wakes: Vec<Wake>,
+    pub(super) cancel: Cancel,
+    pub(super) host_calls: u64,
+    /// When the turn is ended, whatever it does.
+    pub(super) deadline: Instant,
+    /// How long it may go on once it was asked to stop.
+    pub(super) grace: Duration,
+    pub(super) wasi: WasiCtx,
+    pub(super) space: Space,
+}
+
+impl TurnState {
+    /// The space, for one call of the guest.
+    pub(super) fn space(&mut self) -> &Space {
+        self.count_call();
+        &self.space
+    }
+
+    pub(super) fn count_call(&mut self) {
+        self.host_calls += 1;
+    }
+
+    /// What is left until the host ends the turn.
+    pub(super) fn remaining(&self) -> Duration {
+        let asked = self.cancel.since().map(|since| since + self.grace);
+        let end = asked.map_or(self.deadline, |asked| asked.min(self.deadline));
+        end.saturating_duration_since(Instant::now())
+    }
+}
+
+impl WasiView for TurnState {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+    }
+}

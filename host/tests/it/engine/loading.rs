@@ -1,0 +1,1 @@
+//! What is a guest, and what is refused in a sentence.

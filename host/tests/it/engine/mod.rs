@@ -1,0 +1,108 @@
+//! Guests, run by the engine over the memory store.
+
+mod hostile;
+mod loading;
+mod turns;
+mod wat;
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bailiwick::clock::SystemClock;
+use bailiwick::engine::{
+    Cancel, Component, Engine, EngineOptions, Level, Observer, Report, Request,
+};
+use bailiwick::limits::Limits;
+use bailiwick::scope::{
+    AgentId, Coordinates, Grant, MountTable, SessionId, SkillTable, WorkspaceId,
+};
+use bailiwick::space::{Space, Storage};
+use bailiwick::store::MemoryStore;
+use uuid::Uuid;
+
+/// An engine and a store, with bounds small enough to be reached in a moment.
+struct Host {
+    engine: Engine,
+    storage: Arc<Storage>,
+}
+
+/// Bounds under which nothing in these tests takes long.
+fn limits() -> Limits {
+    Limits { turn_ms_max: 20_000, cancel_ms_max: 300, log_bytes_max: 64 << 10, ..Limits::default() }
+}
+
+impl Host {
+    fn new(limits: Limits) -> Self {
+        Self::with(limits, EngineOptions::default())
+    }
+
+    fn with(limits: Limits, options: EngineOptions) -> Self {
+        let clock = Arc::new(SystemClock);
+        let store = Arc::new(MemoryStore::new(clock.clone()));
+        let engine = Engine::new(limits.clone(), options).unwrap();
+        Self { engine, storage: Storage::new(store, clock, limits) }
+    }
+
+    /// The space of a turn of the one session of these tests.
+    fn space(&self) -> Space {
+        let coordinates = Coordinates {
+            workspace: WorkspaceId(Uuid::from_u128(1)),
+            agent: AgentId(Uuid::from_u128(2)),
+            session: Some(SessionId(Uuid::from_u128(3))),
+        };
+        let table = MountTable::new(coordinates, Grant::default(), SkillTable::default());
+        self.storage.space(table)
+    }
+
+    async fn load(&self, bytes: &[u8]) -> Component {
+        self.engine.load(bytes).await.unwrap()
+    }
+
+    async fn run(&self, guest: &Component, input: &str) -> Report {
+        self.observed(guest, input, Arc::new(())).await
+    }
+
+    async fn observed(
+        &self,
+        guest: &Component,
+        input: &str,
+        observer: Arc<dyn Observer>,
+    ) -> Report {
+        let request = Request { input: input.to_owned(), answer: None, attempt: 1 };
+        self.engine.run(guest, self.space(), request, observer, Cancel::new()).await
+    }
+
+    async fn cancelled_after(&self, guest: &Component, input: &str, wait: Duration) -> Report {
+        let request = Request { input: input.to_owned(), answer: None, attempt: 1 };
+        let cancel = Cancel::new();
+        let turn = self.engine.run(guest, self.space(), request, Arc::new(()), cancel.clone());
+        let asked = async {
+            tokio::time::sleep(wait).await;
+            cancel.cancel();
+        };
+        tokio::join!(turn, asked).0
+    }
+}
+
+/// Keeps what it sees.
+#[derive(Default)]
+struct Recorder {
+    said: Mutex<Vec<String>>,
+    logged: Mutex<Vec<(Level, String)>>,
+}
+
+impl Observer for Recorder {
+    fn said(&self, part: &str) {
+        self.said.lock().unwrap().push(part.to_owned());
+    }
+
+    fn logged(&self, level: Level, line: &str) {
+        self.logged.lock().unwrap().push((level, line.to_owned()));
+    }
+}
+
+impl Recorder {
+    fn logged(&self) -> Vec<(Level, String)> {
+        self.logged.lock().unwrap().clone()
+    }
+}

@@ -1,0 +1,146 @@
+//! Guests written by hand, for what no ordinary toolchain builds.
+
+/// A component that exports `bailiwick:agent/turn`. `module` is the text of its core module: it
+/// has the memory `$memory`, may import from `host` what `lowered` gives, and exports a
+/// function `run` that takes six numbers and returns the address of its result.
+pub(super) fn turn(imports: &str, lowered: &str, module: &str) -> Vec<u8> {
+    let text = format!(
+        r#"(component
+            {imports}
+            (core module $libc
+                (memory (export "memory") 2)
+                (global $next (mut i32) (i32.const 65536))
+                (func (export "realloc") (param i32 i32 i32 i32) (result i32)
+                    global.get $next
+                    (global.set $next (i32.add (global.get $next)
+                        (i32.and (i32.add (local.get 3) (i32.const 15)) (i32.const -8))))))
+            (core instance $libc (instantiate $libc))
+            {lowered}
+            (core module $guest
+                (import "libc" "memory" (memory $memory 2))
+                {module})
+            (core instance $guest (instantiate $guest
+                (with "libc" (instance $libc))
+                (with "host" (instance $host))))
+            {TURN})"#
+    );
+    wat::parse_str(text).unwrap()
+}
+
+/// As [`turn`], without imports.
+pub(super) fn alone(module: &str) -> Vec<u8> {
+    turn("", "(core instance $host)", module)
+}
+
+/// A guest that replies with its input.
+pub(super) fn echo() -> Vec<u8> {
+    alone(ECHO)
+}
+
+/// A `run` whose reply is its input.
+pub(super) const ECHO: &str = r#"
+    (func (export "run") (param i32 i32 i32 i32 i32 i32) (result i32)
+        (i32.store8 (i32.const 1024) (i32.const 0))
+        (i32.store8 (i32.const 1028) (i32.const 0))
+        (i32.store (i32.const 1032) (local.get 0))
+        (i32.store (i32.const 1036) (local.get 1))
+        (i32.const 1024))"#;
+
+const TURN: &str = r#"
+    (type $request' (record
+        (field "input" string) (field "answer" (option string)) (field "attempt" u32)))
+    (type $outcome' (variant (case "reply" string) (case "park" string)))
+    (func $run (param "request" $request') (result (result $outcome' (error string)))
+        (canon lift (core func $guest "run")
+            (memory (core memory $libc "memory")) (realloc (core func $libc "realloc"))))
+    (component $turn
+        (type $request' (record
+            (field "input" string) (field "answer" (option string)) (field "attempt" u32)))
+        (type $outcome' (variant (case "reply" string) (case "park" string)))
+        (import "request" (type $request (eq $request')))
+        (import "outcome" (type $outcome (eq $outcome')))
+        (import "run" (func $run
+            (param "request" $request) (result (result $outcome (error string)))))
+        (export $request-out "request" (type $request))
+        (export $outcome-out "outcome" (type $outcome))
+        (export "run" (func $run) (func
+            (param "request" $request-out) (result (result $outcome-out (error string))))))
+    (instance $turn (instantiate $turn
+        (with "request" (type $request'))
+        (with "outcome" (type $outcome'))
+        (with "run" (func $run))))
+    (export "bailiwick:agent/turn@0.1.0" (instance $turn))"#;
+
+/// A `run` that never returns.
+pub(super) const SPIN: &str = r#"
+    (func (export "run") (param i32 i32 i32 i32 i32 i32) (result i32)
+        (loop $again (br $again))
+        unreachable)"#;
+
+/// A `run` that calls itself without end.
+pub(super) const DEEP_CALLS: &str = r#"
+    (func $run (export "run") (param i32 i32 i32 i32 i32 i32) (result i32)
+        (call $run (local.get 0) (local.get 1) (local.get 2)
+            (local.get 3) (local.get 4) (local.get 5)))"#;
+
+/// A `run` that grows a table until that fails, and gives up then.
+pub(super) const TABLE_BOMB: &str = r#"
+    (table $table 1 funcref)
+    (func (export "run") (param i32 i32 i32 i32 i32 i32) (result i32)
+        (loop $again
+            (br_if $again (i32.ge_s
+                (table.grow $table (ref.null func) (i32.const 1000)) (i32.const 0))))
+        unreachable)"#;
+
+/// How many lines [`line_flood`] logs.
+pub(super) const LINE_FLOOD_LINES: u64 = 10_000_000;
+
+/// A guest that prints ten million empty lines, as many at a time as a call takes.
+pub(super) fn line_flood() -> Vec<u8> {
+    let imports = r#"
+        (import "wasi:io/error@0.2.0" (instance $error (export "error" (type (sub resource)))))
+        (alias export $error "error" (type $error'))
+        (import "wasi:io/streams@0.2.0" (instance $streams
+            (alias outer 1 $error' (type $error-in))
+            (export "error" (type $error-out (eq $error-in)))
+            (type $failure (variant
+                (case "last-operation-failed" (own $error-out)) (case "closed")))
+            (export "stream-error" (type $stream-error (eq $failure)))
+            (export "output-stream" (type $stream (sub resource)))
+            (export "[method]output-stream.blocking-write-and-flush" (func
+                (param "self" (borrow $stream)) (param "contents" (list u8))
+                (result (result (error $stream-error)))))))
+        (alias export $streams "output-stream" (type $stream'))
+        (import "wasi:cli/stdout@0.2.0" (instance $stdout
+            (alias outer 1 $stream' (type $stream-in))
+            (export "output-stream" (type $stream (eq $stream-in)))
+            (export "get-stdout" (func (result (own $stream))))))"#;
+    let lowered = r#"
+        (core func $get (canon lower (func $stdout "get-stdout")))
+        (core func $write (canon lower
+            (func $streams "[method]output-stream.blocking-write-and-flush")
+            (memory (core memory $libc "memory")) (realloc (core func $libc "realloc"))))
+        (core instance $host (export "get" (func $get)) (export "write" (func $write)))"#;
+    let writes = LINE_FLOOD_LINES / 4000;
+    let module = format!(
+        r#"
+        (import "host" "get" (func $get (result i32)))
+        (import "host" "write" (func $write (param i32 i32 i32 i32)))
+        (func (export "run") (param i32 i32 i32 i32 i32 i32) (result i32)
+            (local $stream i32) (local $left i32)
+            (memory.fill (i32.const 4096) (i32.const 10) (i32.const 4000))
+            (local.set $stream (call $get))
+            (local.set $left (i32.const {writes}))
+            (loop $again
+                (call $write (local.get $stream)
+                    (i32.const 4096) (i32.const 4000) (i32.const 2048))
+                (local.set $left (i32.sub (local.get $left) (i32.const 1)))
+                (br_if $again (local.get $left)))
+            (i32.store8 (i32.const 1024) (i32.const 0))
+            (i32.store8 (i32.const 1028) (i32.const 0))
+            (i32.store (i32.const 1032) (i32.const 0))
+            (i32.store (i32.const 1036) (i32.const 0))
+            (i32.const 1024))"#
+    );
+    turn(imports, lowered, &module)
+}
