@@ -25,7 +25,7 @@ impl Places {
         };
         let tools = match env::var_os("BAILIWICK_TOOLS") {
             Some(folder) => env::current_dir()?.join(folder),
-            None => user_cache()?.join("bailiwick"),
+            None => user_cache()?.join("bailiwick/tools"),
         };
         Ok(Self { root, target, tools })
     }
