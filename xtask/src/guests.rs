@@ -35,6 +35,35 @@ pub(crate) fn build(places: &Places) -> Result<PathBuf> {
     Ok(guests)
 }
 
+/// Holds that each guest is one that a test runs, and each example one that a page explains.
+pub(crate) fn check_used(places: &Places) -> Result<()> {
+    let tests = sources(&places.root.join("host/tests/it"))?;
+    for name in names(&places.root)? {
+        if !tests.contains(&format!("\"{name}\"")) {
+            bail!("no test in host/tests/it runs the guest `{name}`");
+        }
+        let example = places.root.join("examples").join(&name);
+        if example.exists() && !example.join("README.md").exists() {
+            bail!("the example `{name}` has no README.md");
+        }
+    }
+    Ok(())
+}
+
+/// All Rust source below a folder.
+fn sources(folder: &Path) -> Result<String> {
+    let mut text = String::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            text.push_str(&sources(&path)?);
+        } else {
+            text.push_str(&fs::read_to_string(&path).unwrap_or_default());
+        }
+    }
+    Ok(text)
+}
+
 /// Builds a guest project of somebody's, in its own target folder, by its release profile.
 pub(crate) fn build_project(places: &Places, manifest: &Path) -> Result<()> {
     let toolchain = Toolchain::ensure(places)?;

@@ -15,6 +15,7 @@ pub(crate) fn run(places: &Places, filter: &[String]) -> Result<()> {
     let guests = guests::build(places)?;
     let mut checks = Vec::new();
     if filter.is_empty() {
+        guests::check_used(places)?;
         checks.push(check(&["fmt", "--check"]));
         checks.push(check(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]));
         let mut document = check(&["doc", "--workspace", "--no-deps"]);

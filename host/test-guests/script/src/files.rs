@@ -1,7 +1,7 @@
 //! `files`, without its handles.
 
 use bailiwick_guest::bindings::bailiwick::storage::files as host;
-use bailiwick_guest::{Error, Failure};
+use bailiwick_guest::{Error, Failure, files};
 use serde_json::{Value, json};
 
 use crate::arguments::Step;
@@ -21,6 +21,15 @@ pub(crate) fn perform(verb: &str, step: &Step) -> Result<Option<Result<Value, Er
             .map(values::file),
         "move" => host::move_(step.text("source")?, step.text("target")?, &step.condition()?)
             .map(values::file),
+        // Of the SDK: whole files, of any size.
+        "read-all" => {
+            let read = files::read_all(step.text("path")?);
+            return Ok(Some(read.map(|bytes| values::bytes(&bytes))));
+        }
+        "write-all" => {
+            let written = files::write_all(step.text("path")?, step.bytes()?);
+            return Ok(Some(written.map(values::file)));
+        }
         _ => return Ok(None),
     };
     Ok(Some(answer.map_err(Error::from)))
