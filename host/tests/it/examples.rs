@@ -1,6 +1,6 @@
 //! The examples and the guest SDK, run by the engine: each does what its README says.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bailiwick::clock::SystemClock;
 use bailiwick::engine::{Cancel, Component, End, Engine, EngineOptions, Request};
@@ -46,7 +46,10 @@ impl Host {
         let limits = Limits::default();
         let store = Arc::new(MemoryStore::new(clock.clone()));
         let storage = Storage::new(store, clock, limits.clone());
-        let engine = Engine::new(limits, EngineOptions::default()).unwrap();
+        // One for all tests: a guest is compiled once.
+        static ENGINE: OnceLock<Engine> = OnceLock::new();
+        let engine = || Engine::new(limits, EngineOptions::default()).unwrap();
+        let engine = ENGINE.get_or_init(engine).clone();
         let guest = engine.load(guest).await.unwrap();
         let files = [("SKILL.md", SKILL_PAGE), ("guide.md", GUIDE)];
         let files = files.map(|(path, bytes)| (path.to_owned(), Bytes::from_static(bytes)));
@@ -206,7 +209,8 @@ async fn tools_work_together() {
     assert_eq!(rest, "2. weigh\n");
     host.done("edit_file", json!({ "path": path, "old": "weigh", "new": "weigh twice" })).await;
     host.done("append_to_file", json!({ "path": path, "text": "3. rest\n" })).await;
-    let found = host.done("search_files", json!({ "pattern": "^\\d\\. we", "folder": "agent" })).await;
+    let found =
+        host.done("search_files", json!({ "pattern": "^\\d\\. we", "folder": "agent" })).await;
     assert_eq!(found, "agent/plan.md:4: 2. weigh twice");
     host.done("copy_file", json!({ "source": path, "target": "session/plan.md" })).await;
     host.done("move_file", json!({ "source": path, "target": "agent/old.md" })).await;
@@ -294,7 +298,7 @@ async fn a_whole_file_is_of_one_revision() {
             tokio::task::yield_now().await;
         }
     });
-    for _ in 0..20 {
+    for _ in 0..8 {
         let answer = host.step(read.clone()).await;
         let whole = sums.contains(&answer["ok"]["fnv"]);
         assert!(whole || answer["error"]["code"] == "conflict", "{answer}");

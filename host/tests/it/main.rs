@@ -8,6 +8,7 @@
 mod architecture;
 mod conformance;
 mod engine;
+mod examples;
 mod faulty;
 mod guests;
 mod space;
