@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
@@ -64,18 +65,22 @@ fn sources(folder: &Path) -> Result<String> {
     Ok(text)
 }
 
-/// Builds a guest project of somebody's, in its own target folder, by its release profile.
+/// Builds a guest project of somebody's, by its release profile, where cargo puts it.
 pub(crate) fn build_project(places: &Places, manifest: &Path) -> Result<()> {
-    let toolchain = Toolchain::ensure(places)?;
-    let root =
-        manifest.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
-    let root =
-        root.canonicalize().with_context(|| format!("no such project: {}", root.display()))?;
+    let folder = manifest.parent().filter(|folder| *folder != Path::new(""));
+    let folder = folder.unwrap_or(Path::new("."));
+    let root = folder.canonicalize().with_context(|| format!("no such project: {folder:?}"))?;
     step(&format!("building {}", root.display()));
+    run(&mut project_build(places, &root)?)
+}
+
+/// The command that builds a guest project.
+pub(crate) fn project_build(places: &Places, root: &Path) -> Result<Command> {
+    let toolchain = Toolchain::ensure(places)?;
     let mut command = cargo();
-    command.current_dir(&root).args(["build", "--release", "--target", TARGET]);
-    toolchain.prepare(&mut command, &root)?;
-    run(&mut command)
+    command.current_dir(root).args(["build", "--release", "--target", TARGET]);
+    toolchain.prepare(&mut command, root)?;
+    Ok(command)
 }
 
 /// The guest crates: those that are built as libraries for others to load.

@@ -6,6 +6,7 @@ mod demo;
 mod fuzz;
 mod guests;
 mod places;
+mod project;
 mod shell;
 mod test;
 mod toolchain;

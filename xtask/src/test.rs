@@ -8,6 +8,7 @@ use anyhow::Result;
 use crate::fuzz;
 use crate::guests;
 use crate::places::Places;
+use crate::project;
 use crate::shell::{self, cargo, shown, step};
 
 /// Sets everything up and runs the checks, or with a filter the tests alone.
@@ -30,6 +31,7 @@ pub(crate) fn run(places: &Places, filter: &[String]) -> Result<()> {
         timed(command.current_dir(&places.root))?;
     }
     if filter.is_empty() {
+        project::check(places)?;
         fuzz::run_bounded(places)?;
     }
     Ok(())

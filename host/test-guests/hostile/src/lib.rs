@@ -1,4 +1,4 @@
-//! Does what a host must withstand. The input is `NAME [NUMBER]`, a line of [`BEHAVIOURS`].
+//! Does what a host must withstand. The input is `NAME [NUMBER]`, a line of `BEHAVIOURS`.
 
 mod calls;
 mod computing;

@@ -1,0 +1,47 @@
+//! What `bailiwick new` makes builds and runs as it is.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::guests;
+use crate::places::Places;
+use crate::shell::{output, run, step};
+use crate::toolchain::TARGET;
+
+/// Makes a project, builds it, and runs two turns of it.
+pub(crate) fn check(places: &Places) -> Result<()> {
+    step("making, building and running a new guest project");
+    let folder = places.target.join("new-project");
+    if folder.exists() {
+        fs::remove_dir_all(&folder).with_context(|| format!("cannot empty {folder:?}"))?;
+    }
+    fs::create_dir_all(&folder)?;
+    let project = folder.join("my-guest");
+    output(bailiwick(places).args(["new", "my-guest", "--path"]).arg(&project))?;
+    let component = build(places, &project)?;
+    let turn = |input| {
+        let mut command = bailiwick(places);
+        command.arg("run").arg(&component).arg("--data-dir").arg(folder.join("data"));
+        command.args(["-w", "acme", "-a", "new", "-s", "first", "--input", input]);
+        output(&mut command)
+    };
+    turn("Good morning")?;
+    let reply = turn("Good evening")?;
+    ensure!(reply.contains("- Good morning"), "a new project does not remember: {reply}");
+    Ok(())
+}
+
+fn bailiwick(places: &Places) -> Command {
+    Command::new(places.target.join("debug/bailiwick"))
+}
+
+/// Builds with the versions that the template pins; cargo's work is kept between runs.
+fn build(places: &Places, project: &Path) -> Result<std::path::PathBuf> {
+    let target = places.target.join("new-project-build");
+    let mut command = guests::project_build(places, project)?;
+    run(command.args(["--quiet", "--locked", "--target-dir"]).arg(&target))?;
+    Ok(target.join(TARGET).join("release/my_guest.wasm"))
+}
