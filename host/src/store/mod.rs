@@ -11,8 +11,11 @@ use bytes::Bytes;
 
 use crate::scope::{KeyPrefix, ObjectKey};
 
+mod layout;
+mod local;
 mod memory;
 
+pub use local::LocalStore;
 pub use memory::MemoryStore;
 
 /// Which content a key holds. Opaque: equal revisions of a key mean equal bytes, and nothing

@@ -11,4 +11,5 @@ mod engine;
 mod examples;
 mod faulty;
 mod guests;
+mod local;
 mod space;

@@ -4,10 +4,12 @@
 //! share a store. What a store honestly cannot do is declared in its [`Subject`], has to be
 //! answered with a refusal, and is printed: it never passes in silence.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use bailiwick::clock::SystemClock;
-use bailiwick::store::MemoryStore;
+use bailiwick::store::{LocalStore, MemoryStore};
+use futures::FutureExt;
 
 pub(crate) mod bytes;
 pub(crate) mod conditions;
@@ -92,3 +94,23 @@ async fn memory_subject() -> Option<Subject> {
 }
 
 conformance!(memory: memory_subject());
+
+async fn local_subject() -> Option<Subject> {
+    // In memory where there is such a place: ten thousand objects are a minute of syncs.
+    let memory = Path::new("/dev/shm");
+    let folder = match std::env::var_os("TMPDIR").is_none() && memory.is_dir() {
+        true => tempfile::tempdir_in(memory).unwrap(),
+        false => tempfile::tempdir().unwrap(),
+    };
+    let store = LocalStore::open_ambient(folder.path(), Arc::new(SystemClock)).unwrap();
+    let temporary = folder.path().join(".bailiwick-tmp");
+    let leftovers = move || {
+        let names = std::fs::read_dir(&temporary).unwrap();
+        let names = names.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
+        std::future::ready(names.collect()).boxed()
+    };
+    let subject = Subject::new("directory", Arc::new(store));
+    Some(subject.with_leftovers(leftovers).with_model_runs(100).guarded_by(folder))
+}
+
+conformance!(local: local_subject());

@@ -250,7 +250,7 @@ pub(crate) async fn many(subject: &Subject, place: &Place, rests: &[String]) {
         let bytes = Bytes::from(rest.clone());
         async move { subject.store.put(&key, bytes, &Precondition::Always).await }
     });
-    stream::iter(puts).buffer_unordered(16).try_for_each(|_| async { Ok(()) }).await.unwrap();
+    stream::iter(puts).buffer_unordered(64).try_for_each(|_| async { Ok(()) }).await.unwrap();
 }
 
 /// All bytes of an object, by ranges of one revision.

@@ -1,0 +1,248 @@
+//! Finding and reading files below the root, no link ever followed.
+
+use std::fs::File;
+use std::io::{self, Error, ErrorKind};
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+
+use bytes::Bytes;
+use cap_fs_ext::DirExt;
+use cap_std::fs::{Dir, Metadata, MetadataExt};
+use rustix::fs::{Mode, OFlags, openat};
+use rustix::io::Errno;
+
+use super::errors::{foreign, is_foreign, unchanged};
+use super::locks::retry;
+use super::names::{self, DISPLACED};
+use super::{Disk, tree};
+use crate::scope::ObjectKey;
+use crate::store::{Object, Revision, StoreError};
+
+/// Whether a call may wait for the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Patience {
+    /// Only what the kernel has in memory; anything else is [`Missed::Cold`].
+    Cached,
+    /// As long as it takes.
+    Wait,
+}
+
+/// Why something was not had.
+#[derive(Debug)]
+pub(super) enum Missed {
+    /// The kernel would have to ask the disk.
+    Cold,
+    /// A plain answer or failure.
+    Failed(StoreError),
+}
+
+impl From<StoreError> for Missed {
+    fn from(error: StoreError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl Missed {
+    fn translate(error: Error, doing: &'static str) -> Self {
+        match error.kind() {
+            ErrorKind::WouldBlock => Self::Cold,
+            _ => Self::Failed(unchanged(doing)(error)),
+        }
+    }
+
+    /// The failure, for a call that waited.
+    pub(super) fn failure(self) -> StoreError {
+        match self {
+            Self::Failed(error) => error,
+            Self::Cold => unchanged("waiting for the disk")(ErrorKind::WouldBlock.into()),
+        }
+    }
+}
+
+/// What a file is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Its size and revision alone.
+    Stat,
+    /// Its bytes.
+    Read,
+}
+
+impl Purpose {
+    fn flags(self) -> OFlags {
+        match self {
+            #[cfg(target_os = "linux")]
+            Self::Stat => OFlags::PATH,
+            // A pipe that stands where a file should must not stop us.
+            _ => OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY,
+        }
+    }
+}
+
+/// The object of a key, and its file.
+pub(super) fn find(
+    disk: &Disk,
+    key: &ObjectKey,
+    purpose: Purpose,
+    patience: Patience,
+) -> Result<(File, Object), Missed> {
+    if disk.folds && patience == Patience::Cached {
+        return Err(Missed::Cold);
+    }
+    let mut path = names::path(key);
+    let (file, metadata) = match stand(disk, &path, purpose, patience)? {
+        Some(found) if !found.1.is_dir() => found,
+        _ => {
+            path.push(DISPLACED);
+            stand(disk, &path, purpose, patience)?.ok_or(StoreError::NotFound)?
+        }
+    };
+    if !metadata.is_file() {
+        return Err(foreign(&path).into());
+    }
+    if disk.folds && !tree::is_spelled_so(&disk.root, &path)? {
+        return Err(StoreError::NotFound.into());
+    }
+    Ok((file, object(&metadata)))
+}
+
+/// What stands at a path, if anything.
+fn stand(
+    disk: &Disk,
+    path: &str,
+    purpose: Purpose,
+    patience: Patience,
+) -> Result<Option<(File, Metadata)>, Missed> {
+    let file = match open(&disk.root, path, purpose.flags(), patience) {
+        Ok(file) => file,
+        Err(error) => return nothing_or(error, path),
+    };
+    let metadata = Metadata::from_file(&file);
+    metadata
+        .map(|metadata| Some((file, metadata)))
+        .map_err(|error| Missed::translate(error, "reading a file's size"))
+}
+
+fn nothing_or<T>(error: Error, path: &str) -> Result<Option<T>, Missed> {
+    match error.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory => Ok(None),
+        _ if is_foreign(&error) => Err(foreign(path).into()),
+        _ => Err(Missed::translate(error, "opening a file")),
+    }
+}
+
+/// What a regular file is as an object.
+pub(super) fn object(metadata: &Metadata) -> Object {
+    let seconds = u64::try_from(metadata.mtime()).unwrap_or(0);
+    let nanoseconds = u64::try_from(metadata.mtime_nsec()).unwrap_or(0);
+    let stamp = seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds);
+    let (inode, size) = (metadata.ino(), metadata.size());
+    Object {
+        revision: Revision(format!("{stamp:x}-{inode:x}-{size:x}")),
+        size,
+        modified_ms: stamp / 1_000_000,
+    }
+}
+
+/// The same, of an open file.
+pub(super) fn object_of(file: &File) -> io::Result<Object> {
+    Ok(object(&Metadata::from_file(file)?))
+}
+
+/// The bytes of a range, as far as they exist.
+pub(super) fn range(
+    file: &File,
+    size: u64,
+    range: Range<u64>,
+    patience: Patience,
+) -> Result<Bytes, Missed> {
+    let start = range.start.min(size);
+    let length = range.end.min(size).saturating_sub(start);
+    if length == 0 {
+        return Ok(Bytes::new());
+    }
+    let mut bytes = room(length)?;
+    let read = match patience {
+        Patience::Cached => read_cached(file, &mut bytes, start),
+        Patience::Wait => retry(|| file.read_exact_at(&mut bytes, start)),
+    };
+    read.map_err(|error| Missed::translate(error, "reading a file"))?;
+    Ok(bytes.into())
+}
+
+/// Zeroed room for bytes, or a failure where the machine has none.
+fn room(length: u64) -> Result<Vec<u8>, StoreError> {
+    let mut bytes = Vec::new();
+    let length = usize::try_from(length).map_err(StoreError::unchanged)?;
+    bytes.try_reserve_exact(length).map_err(StoreError::unchanged)?;
+    bytes.resize(length, 0);
+    Ok(bytes)
+}
+
+#[cfg(target_os = "linux")]
+fn read_cached(file: &File, bytes: &mut [u8], start: u64) -> io::Result<()> {
+    use std::io::IoSliceMut;
+
+    use rustix::io::{ReadWriteFlags, preadv2};
+
+    let wanted = bytes.len();
+    match preadv2(file, &mut [IoSliceMut::new(bytes)], start, ReadWriteFlags::NOWAIT) {
+        Ok(read) if read == wanted => Ok(()),
+        // Short: the rest is not in memory. Not supported: the filesystem cannot tell.
+        Ok(_) | Err(Errno::AGAIN | Errno::OPNOTSUPP) => Err(ErrorKind::WouldBlock.into()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn read_cached(_file: &File, _bytes: &mut [u8], _start: u64) -> io::Result<()> {
+    Err(ErrorKind::WouldBlock.into())
+}
+
+/// Opens what stands at a path of segments. A link, in whatever place, is an error.
+pub(super) fn open(root: &Dir, path: &str, flags: OFlags, patience: Patience) -> io::Result<File> {
+    let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    #[cfg(target_os = "linux")]
+    if let Some(answer) = open_at_once(root, path, flags, patience) {
+        return answer;
+    }
+    match patience {
+        Patience::Cached => Err(ErrorKind::WouldBlock.into()),
+        Patience::Wait => walk(root, path, flags),
+    }
+}
+
+/// The whole path in one call; `None` where the kernel does not have it, or does not let us.
+#[cfg(target_os = "linux")]
+fn open_at_once(
+    root: &Dir,
+    path: &str,
+    flags: OFlags,
+    patience: Patience,
+) -> Option<io::Result<File>> {
+    use rustix::fs::{ResolveFlags, openat2};
+    let mut resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    if patience == Patience::Cached {
+        resolve |= ResolveFlags::CACHED;
+    }
+    match openat2(root, path, flags, Mode::empty(), resolve) {
+        Err(Errno::NOSYS | Errno::PERM) => None,
+        answer => Some(answer.map(File::from).map_err(Error::from)),
+    }
+}
+
+/// Folder by folder.
+fn walk(root: &Dir, path: &str, flags: OFlags) -> io::Result<File> {
+    let Some((parents, name)) = path.rsplit_once('/') else {
+        return Ok(openat(root, path, flags, Mode::empty())?.into());
+    };
+    let mut segments = parents.split('/');
+    let mut folder = root.open_dir_nofollow(segments.next().unwrap_or_default())?;
+    for segment in segments {
+        folder = folder.open_dir_nofollow(segment)?;
+    }
+    Ok(openat(&folder, name, flags, Mode::empty())?.into())
+}
+
+#[cfg(test)]
+mod tests;
