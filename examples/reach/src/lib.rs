@@ -27,7 +27,7 @@ fn run(_: Request) -> Result<String, Failure> {
 }
 
 fn line(name: &str, error: &Error) -> String {
-    format!("{name}: {} ({}): {}", error.code.name(), error.reason, error.advice())
+    format!("{name}: {} ({}): {error}", error.code.name(), error.reason)
 }
 
 /// Whether a refusal holds an id that this guest did not supply: any run of 32 hex digits,

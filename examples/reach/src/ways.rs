@@ -29,14 +29,16 @@ fn reading() -> Vec<Way> {
         ("climbing", "session/../agent/notes.md".to_owned()),
         ("climbing above the root", "session/../../../../etc/passwd".to_owned()),
         ("absolute", "/etc/passwd".to_owned()),
-        ("another session's key", format!("sessions/{OTHER_ID}/{OTHER_ID}/{OTHER_ID}/a.md")),
-        ("another agent by id", format!("agent/../{OTHER_ID}/notes.md")),
+        ("another session's key", format!("sessions/{OTHER_ID}/notes.md")),
+        ("another agent by id", format!("agent/{OTHER_ID}/notes.md")),
         ("encoded dots", "session/%2e%2e/agent/notes.md".to_owned()),
         ("doubly encoded slash", "session/..%252fagent/notes.md".to_owned()),
-        ("backslashes", r"session\..\agent\notes.md".to_owned()),
+        ("a backslash", r"session\summary.md".to_owned()),
+        ("climbing by backslashes", r"session\..\agent\notes.md".to_owned()),
         ("a NUL", "session/summary.md\0.png".to_owned()),
         ("a line break", "session/a\n../../agent/notes.md".to_owned()),
-        ("empty segments", "session//../agent".to_owned()),
+        ("an empty segment", "session//agent/notes.md".to_owned()),
+        ("a dot", "session/./notes.md".to_owned()),
         ("unicode dots", "session/\u{2024}\u{2024}/agent/notes.md".to_owned()),
         ("full-width dots and slash", "session/\u{ff0e}\u{ff0e}\u{ff0f}agent".to_owned()),
         ("another spelling of a scope", "SESSION/notes.md".to_owned()),
@@ -50,9 +52,7 @@ fn reading() -> Vec<Way> {
         ("a skill's neighbour", "skill/csv-report/../payroll/SKILL.md".to_owned()),
     ];
     let read = |(name, path): (&str, String)| {
-        way(format!("reading by {name}"), move || {
-            files::read(&path, 0, 1024).map(|chunk| format!("{} bytes", chunk.size))
-        })
+        way(name, move || files::read(&path, 0, 1024).map(|chunk| format!("{} bytes", chunk.size)))
     };
     paths.into_iter().map(read).collect()
 }

@@ -34,7 +34,7 @@ impl Error {
             return self.message.clone();
         }
         let paths: Vec<_> = self.suggestions.iter().map(|path| format!("`{path}`")).collect();
-        format!("{} Try: {}.", self.message, paths.join(", "))
+        format!("{}. Try: {}.", self.message.trim_end_matches('.'), paths.join(", "))
     }
 }
 
