@@ -94,8 +94,8 @@ pub struct Limits {
     /// How long a cancelled turn may go on until it is ended, in milliseconds.
     pub cancel_ms_max: u64,
     /// How long the host of a turn may be silent until the turn is given up as dead, in
-    /// milliseconds. Longer than [`Self::operation_ms_max`] by far, so that no store operation
-    /// begun under a lease outlives it.
+    /// milliseconds. Longer than [`Self::transfer_ms_max`] by what a renewal may be late, so that
+    /// no store operation begun under a lease outlives it.
     pub turn_lease_ms: u64,
     /// How often a computing guest lets others run, in milliseconds.
     pub epoch_ms: u64,
@@ -127,7 +127,7 @@ impl Default for Limits {
             transfer_ms_max: 300_000,
             turn_ms_max: 600_000,
             cancel_ms_max: 10_000,
-            turn_lease_ms: 45_000,
+            turn_lease_ms: 360_000,
             epoch_ms: 10,
             log_bytes_max: 1 << 20,
             log_line_bytes_max: 16 << 10,

@@ -264,6 +264,22 @@ async fn events_and_wakes_are_kept_with_their_turn_and_go_with_it() {
 }
 
 #[tokio::test]
+async fn any_number_of_events_is_kept() {
+    let desk = Desk::new().await;
+    let (_, _, session) = desk.session().await;
+    let lease = desk.catalog.start_turn(start(session)).await.unwrap();
+    let line = |number| Event::Logged { level: "info", message: format!("{number}") };
+    let events = (0..2_500).map(line).collect();
+    let whole = Finish { events, ..finish(Ending::Replied(String::new())) };
+    desk.catalog.finish_turn(lease.turn, &whole).await.unwrap();
+    let kept: Vec<(String,)> = sqlx::query_as("select message from events order by number")
+        .fetch_all(&desk.catalog.pool)
+        .await
+        .unwrap();
+    assert!((0..2_500).map(|number| number.to_string()).eq(kept.into_iter().map(|(line,)| line)));
+}
+
+#[tokio::test]
 async fn a_list_says_where_each_session_stands() {
     let desk = Desk::new().await;
     let (workspace, agent, session) = desk.session().await;

@@ -1,5 +1,5 @@
 use anyhow::anyhow;
-use sqlx::{Sqlite, Transaction};
+use sqlx::{QueryBuilder, Sqlite, Transaction};
 
 use super::places::parent_gone;
 use super::turn::{Ending, Event, Finish, Lease, Question, Start, Turn, TurnId, TurnState, Wake};
@@ -63,6 +63,37 @@ impl Catalog {
         touch(&mut transaction, turn, now).await?;
         transaction.commit().await?;
         Ok(Lease { turn, attempt })
+    }
+
+    /// The sessions of all stores in which a turn runs, or seems to.
+    ///
+    /// # Errors
+    /// [`CatalogError::Unavailable`].
+    pub async fn running_sessions(&self) -> Result<Vec<SessionId>, CatalogError> {
+        let rows: Vec<(String,)> =
+            sqlx::query_as("select session_id from turns where state = 'running'")
+                .fetch_all(&self.pool)
+                .await?;
+        rows.iter().map(|(id,)| Ok(SessionId(parse_id(id)?))).collect()
+    }
+
+    /// Seals the turn that seems to run in a session. For a caller who knows that its host is
+    /// dead; others wait for the end of its lease.
+    ///
+    /// # Errors
+    /// [`CatalogError::Unavailable`].
+    pub async fn abandon(&self, session: SessionId) -> Result<(), CatalogError> {
+        sqlx::query(
+            "update turns set state = 'failed', failure = 'abandoned', error = $1, ended_ms = $2,
+                lease_until_ms = null
+            where state = 'running' and session_id = $3",
+        )
+        .bind(ABANDONED)
+        .bind(self.now())
+        .bind(session.to_string())
+        .execute(&self.pool)
+        .await?;
+        Ok(())
     }
 
     /// Keeps a lease for another while, with what the guest said since the last time.
@@ -314,25 +345,24 @@ async fn keep_events(
     turn: TurnId,
     events: &[Event],
 ) -> Result<(), CatalogError> {
-    for (number, event) in (0_i64..).zip(events) {
-        let row = EventRow::from(event);
-        sqlx::query(
-            "insert into events (turn_id, number, kind, path, target, size, level, message)
-            values ($1, $2, $3, $4, $5, $6, $7, $8)",
-        )
-        .bind(turn.to_string())
-        .bind(number)
-        .bind(row.kind)
-        .bind(row.path)
-        .bind(row.target)
-        .bind(row.size.map(integer))
-        .bind(row.level)
-        .bind(row.message)
-        .execute(&mut **transaction)
-        .await?;
+    let turn = turn.to_string();
+    let rows: Vec<_> = (0_i64..).zip(events.iter().map(EventRow::from)).collect();
+    for rows in rows.chunks(EVENTS_AT_ONCE) {
+        let mut insert = QueryBuilder::<Sqlite>::new(
+            "insert into events (turn_id, number, kind, path, target, size, level, message) ",
+        );
+        insert.push_values(rows, |mut values, (number, row)| {
+            values.push_bind(&turn).push_bind(number).push_bind(row.kind).push_bind(row.path);
+            values.push_bind(row.target).push_bind(row.size.map(integer));
+            values.push_bind(row.level).push_bind(row.message);
+        });
+        insert.build().execute(&mut **transaction).await?;
     }
     Ok(())
 }
+
+/// Rows of one statement: eight values each, where SQLite binds 32,766.
+const EVENTS_AT_ONCE: usize = 1_000;
 
 #[derive(Default)]
 struct EventRow<'a> {

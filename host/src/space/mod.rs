@@ -17,6 +17,7 @@ use crate::scope::{GuestPath, Mount, MountTable, Need, Resolved};
 use crate::store::{Effect, Object, ObjectStore, Revision, StoreError};
 
 mod copy;
+mod emptying;
 mod error;
 mod files;
 mod listing;
@@ -30,6 +31,7 @@ mod spill;
 mod text;
 mod writer;
 
+pub use emptying::Emptied;
 pub use error::{Error, ErrorCode};
 pub use files::Chunk;
 pub use listing::Page;

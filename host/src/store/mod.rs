@@ -13,9 +13,11 @@ use crate::scope::{KeyPrefix, ObjectKey};
 
 mod layout;
 mod local;
+mod location;
 mod memory;
 
-pub use local::LocalStore;
+pub use local::{LocalReport, LocalStore, Twins};
+pub use location::{LocationError, StoreLocation};
 pub use memory::MemoryStore;
 
 /// Which content a key holds. Opaque: equal revisions of a key mean equal bytes, and nothing

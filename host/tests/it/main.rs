@@ -6,6 +6,7 @@
 )]
 
 mod architecture;
+mod cli;
 mod conformance;
 mod engine;
 mod examples;

@@ -33,10 +33,13 @@ mod locks;
 mod names;
 mod open;
 mod read;
+mod report;
 mod stamps;
 mod temporary;
 mod tree;
 mod upload;
+
+pub use report::{LocalReport, Twins};
 
 /// Largest range that is read on the caller's thread when it is in memory, in bytes. Copying
 /// more takes longer than handing it to another thread.

@@ -35,6 +35,11 @@ impl Stamps {
         Self { clock, file: LockFile::new(file), step_ns }
     }
 
+    /// What the filesystem keeps of a time, in nanoseconds.
+    pub(super) fn step_ns(&self) -> u64 {
+        self.step_ns
+    }
+
     /// Goes on behind whatever was given out before a crash. For a process that is alone.
     pub(super) fn recover(&self) -> io::Result<()> {
         let file = self.file.hold()?;

@@ -1,0 +1,152 @@
+//! What every command works with: a catalog and a store.
+
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bailiwick::catalog::{Catalog, CatalogOptions, Name};
+use bailiwick::clock::{Clock, SystemClock};
+use bailiwick::limits::Limits;
+use bailiwick::scope::Deletion;
+use bailiwick::space::{Emptied, Storage};
+use bailiwick::store::StoreLocation;
+use clap::Args;
+
+use super::failure::{Failure, say};
+use super::output::counted;
+use super::running::give_up_dead;
+use super::store::{Opened, open, open_own};
+
+/// Where things are kept.
+#[derive(Clone, Debug, Args)]
+pub(super) struct Place {
+    /// Where files are kept: a directory that exists, or `s3://BUCKET/PREFIX`. By default in the
+    /// data directory.
+    #[arg(long, global = true, env = "BAILIWICK_STORE", value_name = "STORE")]
+    store: Option<StoreLocation>,
+    /// Where this host keeps its catalog, its cache and, by default, the files
+    /// [default: $XDG_DATA_HOME/bailiwick or ~/.local/share/bailiwick].
+    #[arg(long, global = true, env = "BAILIWICK_DATA", value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+}
+
+/// A catalog and its store, open.
+#[derive(Debug)]
+pub(super) struct Desk {
+    pub(super) catalog: Catalog,
+    pub(super) storage: Arc<Storage>,
+    pub(super) data_dir: PathBuf,
+}
+
+impl Desk {
+    /// Opens both, and finishes what earlier commands did not live to finish.
+    pub(super) async fn open(place: &Place) -> Result<Self, Failure> {
+        let desk = Self::open_as_it_is(place).await?;
+        give_up_dead(&desk.catalog, &desk.data_dir).await?;
+        if let Err(failure) = desk.empty_owed().await {
+            say("files of what was deleted earlier are still there; the next command tries again");
+            failure.report();
+        }
+        Ok(desk)
+    }
+
+    async fn open_as_it_is(place: &Place) -> Result<Self, Failure> {
+        let data_dir = place.data_dir()?;
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let limits = Limits::default();
+        let opened = place.open_store()?;
+        let file = data_dir.join("catalog.sqlite");
+        let options = CatalogOptions {
+            file: &file,
+            store: &opened.name.clone(),
+            lease_ms: limits.turn_lease_ms,
+            clock: clock.clone(),
+        };
+        let catalog = Catalog::open(options).await.map_err(|error| no_catalog(&file, &error))?;
+        Ok(Self { catalog, storage: Storage::new(opened.store(), clock, limits), data_dir })
+    }
+
+    /// Removes the files of what was deleted, here or by a command that did not live to do it.
+    pub(super) async fn empty_owed(&self) -> Result<Emptied, Failure> {
+        let mut all = Emptied::default();
+        for deletion in self.catalog.owed().await? {
+            let one = self.empty_one(deletion).await?;
+            all.files += one.files;
+            all.bytes += one.bytes;
+        }
+        Ok(all)
+    }
+
+    async fn empty_one(&self, deletion: Deletion) -> Result<Emptied, Failure> {
+        let emptied = self.storage.empty(deletion).await?;
+        self.catalog.settle(deletion).await?;
+        Ok(emptied)
+    }
+
+    /// What is left to do after a deletion, and what to say of it.
+    pub(super) async fn finish_deletion(&self, kind: &str, name: &Name) -> Result<(), Failure> {
+        let Emptied { files, bytes } = self.empty_owed().await.inspect_err(|_| {
+            say(&format!(
+                "{kind} `{name}` is deleted, its files not yet; the next command tries again"
+            ));
+        })?;
+        let files = counted(files, "file");
+        say(&format!("deleted {kind} `{name}` ({files}, {bytes} bytes)"));
+        Ok(())
+    }
+}
+
+impl Place {
+    /// The data directory, made if need be, for this user alone.
+    pub(super) fn data_dir(&self) -> Result<PathBuf, Failure> {
+        let directory = match &self.data_dir {
+            Some(directory) => directory.clone(),
+            None => default_data_dir()?,
+        };
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory).map_err(
+            |error| {
+                let shown = directory.display();
+                Failure::because(
+                    format!("the data directory {shown} cannot be made: choose another with --data-dir or BAILIWICK_DATA"),
+                    &error,
+                )
+            },
+        )?;
+        Ok(directory)
+    }
+
+    /// The store alone.
+    pub(super) fn open_store(&self) -> Result<Opened, Failure> {
+        match &self.store {
+            Some(location) => open(location, &self.data_dir()?),
+            None => open_own(&self.data_dir()?),
+        }
+    }
+
+    /// Where compiled components are kept.
+    pub(super) fn cache_dir(&self) -> Result<PathBuf, Failure> {
+        Ok(self.data_dir()?.join("compiled"))
+    }
+}
+
+fn default_data_dir() -> Result<PathBuf, Failure> {
+    let absolute = |name: &str| {
+        std::env::var_os(name).map(PathBuf::from).filter(|path: &PathBuf| path.is_absolute())
+    };
+    absolute("XDG_DATA_HOME")
+        .or_else(|| absolute("HOME").map(|home| home.join(".local/share")))
+        .map(|data| data.join("bailiwick"))
+        .ok_or_else(|| {
+            Failure::new("there is no HOME to keep data in: name a directory with --data-dir or BAILIWICK_DATA")
+        })
+}
+
+fn no_catalog(file: &Path, error: &dyn std::fmt::Display) -> Failure {
+    let file = file.display();
+    Failure::because(
+        format!(
+            "the catalog {file} cannot be opened; its directory must be one that you can write to (--data-dir, BAILIWICK_DATA)"
+        ),
+        error,
+    )
+}

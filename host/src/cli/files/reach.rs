@@ -1,0 +1,197 @@
+//! From paths and names to a space.
+
+use bailiwick::catalog::{Catalog, Name};
+use bailiwick::scope::{
+    Access, AgentId, Coordinates, FolderPath, Grant, MountTable, Scope, SkillTable, WorkspaceId,
+};
+use bailiwick::space::{self, ErrorCode, Space};
+use bailiwick::store::Precondition;
+use clap::Args;
+use uuid::Uuid;
+
+use super::super::desk::Desk;
+use super::super::failure::Failure;
+use super::super::names::{InAgent, InSession, InWorkspace};
+
+/// Whose files they are; only the scopes that a path names need theirs.
+#[derive(Clone, Debug, Args)]
+pub(super) struct Names {
+    /// Name of the workspace: for every path.
+    #[arg(long, short = 'w', env = "BAILIWICK_WORKSPACE", value_name = "NAME")]
+    workspace: Option<Name>,
+    /// Name of the agent: for paths in `agent/` and `session/`.
+    #[arg(long, short = 'a', env = "BAILIWICK_AGENT", value_name = "NAME")]
+    agent: Option<Name>,
+    /// Name of the session: for paths in `session/`.
+    #[arg(long, short = 's', env = "BAILIWICK_SESSION", value_name = "NAME")]
+    session: Option<Name>,
+}
+
+/// What becomes of names that nothing has yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Missing {
+    Refuse,
+    Make,
+}
+
+/// How far down the names must go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Level {
+    Workspace,
+    Agent,
+    Session,
+}
+
+/// A space of a person, who may do everything in what they named.
+#[derive(Debug)]
+pub(super) struct Reach {
+    pub(super) space: Space,
+    coordinates: Coordinates,
+    level: Level,
+}
+
+impl Names {
+    /// A space that reaches the scopes of all these paths.
+    pub(super) async fn reach(
+        &self,
+        desk: &Desk,
+        paths: &[&str],
+        missing: Missing,
+    ) -> Result<Reach, Failure> {
+        let mut level = Level::Workspace;
+        for path in paths {
+            level = level.max(self.level_of(path)?);
+        }
+        let coordinates = self.coordinates(&desk.catalog, level, missing).await?;
+        let grant = Grant {
+            agent: (level >= Level::Agent).then_some(Access::ReadWrite),
+            workspace: Some(Access::ReadWrite),
+        };
+        let table = MountTable::new(coordinates, grant, SkillTable::default());
+        Ok(Reach { space: desk.storage.space(table), coordinates, level })
+    }
+
+    fn level_of(&self, path: &str) -> Result<Level, Failure> {
+        let scope = match FolderPath::parse(path).map_err(space::Error::from)? {
+            FolderPath::Root => return Ok(self.deepest()),
+            FolderPath::Skills => return Err(no_skills()),
+            FolderPath::Below { scope, .. } => scope,
+        };
+        match scope {
+            Scope::Workspace => Ok(Level::Workspace),
+            Scope::Agent => Ok(Level::Agent),
+            Scope::Session => Ok(Level::Session),
+            Scope::Skill(_) => Err(no_skills()),
+        }
+    }
+
+    /// As far as there are names.
+    fn deepest(&self) -> Level {
+        match (&self.agent, &self.session) {
+            (Some(_), Some(_)) => Level::Session,
+            (Some(_), None) => Level::Agent,
+            (None, _) => Level::Workspace,
+        }
+    }
+
+    async fn coordinates(
+        &self,
+        catalog: &Catalog,
+        level: Level,
+        missing: Missing,
+    ) -> Result<Coordinates, Failure> {
+        // An agent that no grant names: never looked at.
+        let nobody = AgentId(Uuid::nil());
+        match level {
+            Level::Workspace => {
+                let names = self.in_workspace()?;
+                let workspace = match missing {
+                    Missing::Refuse => names.find(catalog).await?,
+                    Missing::Make => names.make(catalog).await?,
+                };
+                Ok(Coordinates { workspace, agent: nobody, session: None })
+            }
+            Level::Agent => {
+                let names = self.in_agent()?;
+                let (workspace, agent) = match missing {
+                    Missing::Refuse => names.find(catalog).await?,
+                    Missing::Make => names.make(catalog).await?,
+                };
+                Ok(Coordinates { workspace, agent, session: None })
+            }
+            Level::Session => {
+                let names = self.in_session()?;
+                let (workspace, agent, session) = match missing {
+                    Missing::Refuse => names.find(catalog).await?,
+                    Missing::Make => names.make(catalog).await?,
+                };
+                Ok(Coordinates { workspace, agent, session: Some(session) })
+            }
+        }
+    }
+
+    fn in_workspace(&self) -> Result<InWorkspace, Failure> {
+        let needed = || Failure::new("whose files? Name the workspace: --workspace NAME");
+        Ok(InWorkspace { workspace: self.workspace.clone().ok_or_else(needed)? })
+    }
+
+    fn in_agent(&self) -> Result<InAgent, Failure> {
+        let needed = || Failure::new("whose `agent/`? Name the agent as well: --agent NAME");
+        let workspace = self.in_workspace()?;
+        Ok(InAgent { workspace, agent: self.agent.clone().ok_or_else(needed)? })
+    }
+
+    fn in_session(&self) -> Result<InSession, Failure> {
+        let needed = || Failure::new("which `session/`? Name the session as well: --session NAME");
+        let agent = self.in_agent()?;
+        Ok(InSession { agent, session: self.session.clone().ok_or_else(needed)? })
+    }
+
+    /// Makes sure that a file just written belongs to something: what was put into a thing that
+    /// was deleted meanwhile would stay there for ever, so it is taken back.
+    pub(super) async fn keep(
+        &self,
+        catalog: &Catalog,
+        reach: &Reach,
+        path: &str,
+    ) -> Result<(), Failure> {
+        if self.still_mean(catalog, reach).await? {
+            return Ok(());
+        }
+        match reach.space.delete(path, Precondition::Always).await {
+            Err(error) if error.code != ErrorCode::NotFound => return Err(error.into()),
+            _ => {}
+        }
+        let message = format!("what `{path}` belongs to was deleted meanwhile: nothing is kept");
+        Err(Failure::new(message))
+    }
+
+    /// Whether the names stand for what they stood for.
+    async fn still_mean(&self, catalog: &Catalog, reach: &Reach) -> Result<bool, Failure> {
+        let Coordinates { workspace, agent, session } = reach.coordinates;
+        if self.workspace_now(catalog).await? != Some(workspace) {
+            return Ok(false);
+        }
+        let (Some(agent_name), true) = (&self.agent, reach.level >= Level::Agent) else {
+            return Ok(true);
+        };
+        if catalog.agent(workspace, agent_name).await? != Some(agent) {
+            return Ok(false);
+        }
+        let (Some(session_name), true) = (&self.session, reach.level == Level::Session) else {
+            return Ok(true);
+        };
+        Ok(catalog.session(agent, session_name).await? == session)
+    }
+
+    async fn workspace_now(&self, catalog: &Catalog) -> Result<Option<WorkspaceId>, Failure> {
+        let Some(name) = &self.workspace else { return Ok(None) };
+        Ok(catalog.workspace(name).await?)
+    }
+}
+
+fn no_skills() -> Failure {
+    Failure::new(
+        "skills belong to a turn: give one to it with `bailiwick run --skill SLUG=DIR`, and look at its files in DIR",
+    )
+}

@@ -1,0 +1,106 @@
+//! The command: a person's door to the same spaces that guests have.
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use tracing_subscriber::EnvFilter;
+
+mod agents;
+mod check;
+mod desk;
+mod exit;
+mod failure;
+mod files;
+mod interrupt;
+mod names;
+mod new;
+mod output;
+mod run;
+mod running;
+mod sessions;
+mod skills;
+mod store;
+mod workspaces;
+
+use desk::Place;
+use failure::Failure;
+
+/// How a command ends: with an exit code, or with a sentence about why not.
+type Outcome = Result<ExitCode, Failure>;
+
+/// Runs agent guests (WebAssembly components), and gives each a few scoped places for files.
+#[derive(Debug, Parser)]
+#[command(name = "bailiwick", version, after_help = exit::HELP, max_term_width = 100)]
+struct Arguments {
+    #[command(flatten)]
+    place: Place,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Run(run::Run),
+    #[command(subcommand)]
+    Files(files::Files),
+    Check(check::Check),
+    New(new::New),
+    #[command(subcommand)]
+    Sessions(sessions::Sessions),
+    #[command(subcommand)]
+    Agents(agents::Agents),
+    #[command(subcommand)]
+    Workspaces(workspaces::Workspaces),
+    #[command(subcommand)]
+    Store(store::Store),
+}
+
+impl Command {
+    async fn run(self, place: Place) -> Outcome {
+        match self {
+            Self::Run(run) => run.run(place).await,
+            Self::Files(files) => files.run(place).await,
+            Self::Check(check) => check.run(place).await,
+            Self::New(new) => new.run(),
+            Self::Sessions(sessions) => sessions.run(place).await,
+            Self::Agents(agents) => agents.run(place).await,
+            Self::Workspaces(workspaces) => workspaces.run(place).await,
+            Self::Store(store) => store.run(place).await,
+        }
+    }
+
+    /// What goes to the log by default. What storage says is part of a command's own sentence,
+    /// except where it is a guest that asked.
+    fn log_filter(&self) -> &'static str {
+        match self {
+            Self::Run(_) => "error,bailiwick=warn",
+            _ => "error,bailiwick=warn,bailiwick::space=off",
+        }
+    }
+}
+
+/// Reads the command line and does what it says.
+pub(crate) fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    start_log(arguments.command.log_filter());
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return Failure::new(format!("no threads are to be had: {error}")).report(),
+    };
+    let outcome = runtime.block_on(arguments.command.run(arguments.place));
+    // A thread may still wait for somebody to type.
+    runtime.shutdown_background();
+    outcome.unwrap_or_else(|failure| failure.report())
+}
+
+fn start_log(default: &str) {
+    let filter = EnvFilter::try_from_env("BAILIWICK_LOG").unwrap_or_else(|_| default.into());
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_target(false)
+        .without_time()
+        .init();
+}

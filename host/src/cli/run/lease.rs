@@ -1,0 +1,45 @@
+use std::time::Duration;
+
+use bailiwick::catalog::{CatalogError, TurnId};
+use tokio::time::{Instant, sleep};
+
+use super::super::desk::Desk;
+use super::watch::Watch;
+
+/// How often the catalog learns what the guest said.
+const LOOK: Duration = Duration::from_secs(1);
+/// How often a lease is renewed that nothing else is to be written for.
+const RENEW: Duration = Duration::from_secs(10);
+
+/// Keeps the lease of a turn, and returns once it is lost: somebody gave the turn up, or would
+/// while a store operation begun now is still in flight.
+pub(super) async fn kept(desk: &Desk, turn: TurnId, watch: &Watch) {
+    let limits = desk.storage.limits();
+    let lease = Duration::from_millis(limits.turn_lease_ms);
+    let safe = lease.saturating_sub(Duration::from_millis(limits.transfer_ms_max));
+    let (mut renewed, mut recorded) = (Instant::now(), 0);
+    loop {
+        sleep(LOOK).await;
+        let more = watch.said_since(recorded);
+        if more.is_empty() && renewed.elapsed() < RENEW {
+            continue;
+        }
+        match desk.catalog.renew(turn, &more).await {
+            Ok(()) => {
+                renewed = Instant::now();
+                recorded += more.len();
+            }
+            Err(CatalogError::LeaseLost) => return,
+            Err(error) if renewed.elapsed() >= safe => {
+                tracing::error!(error = format!("{error:#}"), "the lease of the turn is lost");
+                return;
+            }
+            Err(error) => {
+                tracing::warn!(
+                    error = format!("{error:#}"),
+                    "the lease was not renewed; trying again"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+use std::process::ExitCode;
+
+use bailiwick::catalog::{Made, Name, Place as Row};
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use super::Outcome;
+use super::desk::{Desk, Place};
+use super::failure::{Failure, say};
+use super::names::InWorkspace;
+use super::output::{Output, table, time};
+
+/// Workspaces: agents and what they share.
+#[derive(Debug, Subcommand)]
+pub(super) enum Workspaces {
+    /// Lists them.
+    Ls(List),
+    /// Makes one.
+    New {
+        /// 1 to 64 letters, digits, `-`, `_` and `.`.
+        name: Name,
+    },
+    /// Deletes one, with its agents, their sessions, and all of their files.
+    Rm {
+        /// Which one.
+        name: Name,
+    },
+}
+
+/// How to show a list.
+#[derive(Clone, Copy, Debug, Args)]
+pub(super) struct List {
+    /// Prints one JSON object per line.
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+impl Workspaces {
+    pub(super) async fn run(self, place: Place) -> Outcome {
+        let desk = Desk::open(&place).await?;
+        match self {
+            Self::Ls(list) => print(list, "agents", &desk.catalog.workspaces().await?)?,
+            Self::New { name } => {
+                must_be_new(desk.catalog.make_workspace(&name).await?, "workspace", &name)?;
+            }
+            Self::Rm { name } => {
+                let workspace = InWorkspace { workspace: name.clone() }.find(&desk.catalog).await?;
+                desk.catalog.remove_workspace(workspace).await?;
+                desk.finish_deletion("workspace", &name).await?;
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Shows workspaces or agents.
+pub(super) fn print(list: List, children: &str, places: &[Row]) -> Result<(), Failure> {
+    let mut output = Output::new();
+    if list.json {
+        for Row { name, created_ms, children: count } in places {
+            output.json(&json!({ "name": name, "created_ms": created_ms, children: count }))?;
+        }
+        return output.flush();
+    }
+    let row =
+        |place: &Row| vec![place.name.clone(), place.children.to_string(), time(place.created_ms)];
+    let rows: Vec<_> = places.iter().map(row).collect();
+    output.text(&table(&["NAME", &children.to_uppercase(), "MADE"], &rows))?;
+    output.flush()
+}
+
+/// Says that it was made, or that there was one already.
+pub(super) fn must_be_new<I>(made: Made<I>, kind: &str, name: &Name) -> Result<(), Failure> {
+    match made {
+        Made::New(_) => {
+            say(&format!("made {kind} `{name}`"));
+            Ok(())
+        }
+        Made::Found(_) => {
+            Err(Failure::new(format!("the {kind} `{name}` is there already: choose another name")))
+        }
+    }
+}

@@ -1,0 +1,156 @@
+use std::io::{Read, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::process::Stdio;
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use super::harness::{Machine, finish, piped, signal, wait_for};
+
+const ACME: [&str; 2] = ["-w", "acme"];
+
+/// `put` makes the workspace, and every verb sees the same file.
+#[test]
+fn a_file_goes_in_is_seen_and_comes_out() {
+    let machine = Machine::new();
+    let local = machine.file("prices.csv", b"a,b\n1,2\n");
+    let put = machine.run(&["files", "put", &local, "workspace/reference/", "-w", "acme"]);
+    assert_eq!(put.out, "workspace/reference/prices.csv (8 bytes)\n");
+    assert!(put.err.contains("made workspace `acme`"), "{put:?}");
+    let path = "workspace/reference/prices.csv";
+    assert_eq!(machine.ok(&["files", "cat", path, "-w", "acme"]), "a,b\n1,2\n");
+    let stat = machine.ok(&["files", "stat", path, "-w", "acme", "--json"]);
+    let stat: serde_json::Value = serde_json::from_str(&stat).unwrap();
+    assert_eq!((&stat["size"], &stat["media_type"]), (&8.into(), &"text/csv".into()));
+    let root = machine.ok(&["files", "ls", "-w", "acme"]);
+    assert!(root.ends_with("  workspace/\n"), "{root}");
+    let folder = machine.ok(&["files", "ls", "workspace", "-w", "acme"]);
+    assert!(folder.ends_with("  workspace/reference/\n"), "{folder}");
+    let all = machine.ok(&["files", "ls", "-r", "--json", "-w", "acme"]);
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&all).unwrap(), stat);
+
+    machine.ok(&["files", "cp", path, "workspace/copy.csv", "-w", "acme"]);
+    let there = ["files", "cp", path, "workspace/copy.csv", "--if-absent", "-w", "acme"];
+    let there = machine.refused(&there);
+    assert!(there.contains("`workspace/copy.csv` is there already"), "{there}");
+    machine.ok(&["files", "mv", "workspace/copy.csv", "workspace/moved/", "-w", "acme"]);
+    let gone = machine.refused(&["files", "rm", "workspace/copy.csv", "-w", "acme"]);
+    assert!(gone.contains("there is no file `workspace/copy.csv`"), "{gone}");
+    machine.ok(&["files", "rm", "-r", "workspace/reference", "workspace/moved/", "-w", "acme"]);
+    assert_eq!(machine.ok(&["files", "ls", "-r", "-w", "acme"]), "");
+}
+
+/// Only the scopes that a path names need the names of what they belong to, and what is missing
+/// is asked for.
+#[test]
+fn a_scope_asks_for_the_names_that_it_needs() {
+    let machine = Machine::new();
+    let local = machine.file("a", b"");
+    for (arguments, asked) in [
+        (["files", "put", &local, "workspace/a"].as_slice(), "--workspace NAME"),
+        (&["files", "put", &local, "agent/a", "-w", "acme"], "--agent NAME"),
+        (&["files", "put", &local, "session/a", "-w", "acme", "-a", "clerk"], "--session NAME"),
+        (&["files", "put", &local, "skill/x/a", "-w", "acme"], "--skill SLUG=DIR"),
+        (&["files", "put", &local, "a", "-w", "acme"], "starts with `session/`"),
+        (&["files", "put", &local, "workspace/../a", "-w", "acme"], "`..`"),
+        (&["files", "put", "-", "workspace/", "-w", "acme"], "name the file"),
+        (&["files", "put", "/tmp", "workspace/a", "-w", "acme"], "is a directory"),
+        (&["files", "put", "nowhere.txt", "workspace/a", "-w", "acme"], "cannot be read"),
+    ] {
+        let told = machine.refused(arguments);
+        assert!(told.contains(asked), "{arguments:?}: {told}");
+    }
+    assert_eq!(machine.ok(&["workspaces", "ls", "--json"]), "", "a refusal makes nothing");
+}
+
+/// A `put` that is interrupted leaves what was there before.
+#[test]
+fn an_interrupted_put_changes_nothing() {
+    let machine = Machine::new();
+    let local = machine.file("a.txt", b"before");
+    machine.ok(&["files", "put", &local, "workspace/a.txt", "-w", "acme"]);
+    for (sent, code) in [(Signal::INT, Some(130)), (Signal::KILL, None)] {
+        let mut command = machine.command(&["files", "put", "-", "workspace/a.txt", "-w", "acme"]);
+        let mut child = piped(command.stdin(Stdio::piped()));
+        let mut input = child.stdin.take().unwrap();
+        input.write_all(&vec![b'x'; 3 << 20]).unwrap();
+        std::thread::sleep(Duration::from_millis(300));
+        signal(child.id(), sent);
+        let done = finish(child);
+        assert_eq!(done.code, code, "{done:?}");
+        drop(input);
+        assert_eq!(machine.ok(&["files", "cat", "workspace/a.txt", "-w", "acme"]), "before");
+    }
+    let all = machine.ok(&["files", "ls", "-r", "-w", "acme"]);
+    assert_eq!(all.lines().count(), 1, "{all}");
+}
+
+/// Whoever reads a part and closes the pipe has what they wanted: no error, no panic.
+#[test]
+fn a_closed_pipe_ends_a_command_quietly() {
+    let machine = Machine::new();
+    let local = machine.file("big", &vec![b'x'; 4 << 20]);
+    machine.ok(&["files", "put", &local, "workspace/big", "-w", "acme"]);
+    let mut child = machine.start(&["files", "cat", "workspace/big", "-w", "acme"]);
+    let mut output = child.stdout.take().unwrap();
+    output.read_exact(&mut [0]).unwrap();
+    drop(output);
+    let done = finish(child);
+    assert_eq!((done.code, done.err.as_str()), (Some(0), ""));
+}
+
+/// Two spellings of a name that look the same are two files, and `ls` says so.
+#[test]
+fn twins_are_pointed_out() {
+    let machine = Machine::new();
+    let local = machine.file("a", b"");
+    for path in ["workspace/caf\u{e9}.txt", "workspace/cafe\u{301}.txt"] {
+        machine.ok(&[&["files", "put", &local, path], ACME.as_slice()].concat());
+    }
+    let done = machine.run(&["files", "ls", "workspace", "-w", "acme"]);
+    assert_eq!(done.out.lines().count(), 2);
+    assert!(done.err.contains("NFC and NFD"), "{done:?}");
+}
+
+/// 1 GiB in and out again in less than 64 MiB of resident memory above a command that does
+/// next to nothing.
+#[test]
+fn a_large_file_is_never_held_in_memory() {
+    const SIZE: u64 = 1 << 30;
+    let machine = Machine::new();
+    let local = machine.path("large");
+    std::fs::File::create(&local).unwrap().set_len(SIZE).unwrap();
+    let idle = peak(&machine, &["workspaces", "ls"], 0);
+    let local = local.to_str().unwrap();
+    let put = peak(&machine, &["files", "put", local, "workspace/large", "-w", "acme"], 0);
+    let cat = peak(&machine, &["files", "cat", "workspace/large", "-w", "acme"], SIZE);
+    eprintln!("resident: idle {idle} KiB, put {put} KiB, cat {cat} KiB");
+    for peak in [put, cat] {
+        assert!(peak < idle + (64 << 10), "{peak} KiB is too much above {idle} KiB");
+    }
+}
+
+/// The most memory that a command had resident, in KiB; it must succeed and print `printed`
+/// bytes, or any if 0.
+fn peak(machine: &Machine, arguments: &[&str], printed: u64) -> u64 {
+    let mut child = machine.command(arguments).stdout(Stdio::piped()).spawn().unwrap();
+    let mut output = child.stdout.take().unwrap();
+    let reader = std::thread::spawn(move || std::io::copy(&mut output, &mut std::io::sink()));
+    let status = format!("/proc/{}/status", child.id());
+    let (mut peak, mut ended) = (0, None);
+    wait_for("a transfer", || {
+        peak = peak.max(resident_peak(&std::fs::read_to_string(&status).unwrap_or_default()));
+        ended = child.try_wait().unwrap();
+        ended.is_some()
+    });
+    let ended = ended.unwrap();
+    assert!(ended.success(), "{:?} {:?}", ended.code(), ended.signal());
+    let read = reader.join().unwrap().unwrap();
+    assert!(printed == 0 || read == printed, "{read}");
+    peak
+}
+
+fn resident_peak(status: &str) -> u64 {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok()).unwrap_or(0)
+}

@@ -1,0 +1,13 @@
+//! The command, as a person runs it: the real binary, in a process of its own.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the files of the person at the command line are beside any store"
+)]
+
+mod bad_input;
+mod files;
+mod harness;
+mod names;
+mod new;
+mod run;
