@@ -1,4 +1,4 @@
-//! A WebAssembly host for agents: scoped places for files, one turn at a time.
+#![doc = include_str!("../../README.md")]
 
 pub mod catalog;
 pub mod clock;
