@@ -2,7 +2,7 @@
 //! precondition was seen to hold there. Acknowledged once the folder is synced.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::sync::Arc;
 
 use cap_std::fs::Dir;
@@ -102,8 +102,8 @@ pub(super) fn delete(disk: &Disk, key: &ObjectKey, when: &Precondition) -> Resul
         check(disk, key, when)?;
         remove(disk, key)?
     };
-    let Some((_, folder)) = folder else { return Ok(()) };
-    tree::sync(&folder).map_err(ambiguous("syncing the folder of a deleted file"))
+    let Some((path, folder)) = folder else { return Ok(()) };
+    sync_deleted(disk, &path, &folder)
 }
 
 /// Removes objects; each folder is synced once.
@@ -116,11 +116,21 @@ pub(super) fn delete_many(disk: &Disk, keys: &[ObjectKey]) -> Result<(), StoreEr
                 changed.extend(remove(disk, key).map_err(after_some)?);
             }
         }
-        for folder in changed.values() {
-            tree::sync(folder).map_err(ambiguous("syncing the folder of a deleted file"))?;
+        for (path, folder) in &changed {
+            sync_deleted(disk, path, folder)?;
         }
     }
     Ok(())
+}
+
+/// Somebody may have removed the folder since. Its disappearing is what has to be durable then,
+/// and not every filesystem syncs a folder that is gone.
+fn sync_deleted(disk: &Disk, path: &str, folder: &Dir) -> Result<(), StoreError> {
+    let synced = match tree::sync(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => tree::sync_nearest(&disk.root, path),
+        answer => answer,
+    };
+    synced.map_err(ambiguous("syncing the folder of a deleted file"))
 }
 
 /// Others of the batch may be gone already.

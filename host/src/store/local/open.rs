@@ -1,10 +1,9 @@
 //! Opening a directory: who else is here, what a crash left, what the filesystem can do.
 
-use std::fs::{File, FileTimes, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, UNIX_EPOCH};
 
 use anyhow::Context;
 use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
@@ -15,6 +14,7 @@ use uuid::Uuid;
 use super::errors::{at_open, foreign_error};
 use super::locks::{LockFile, retry};
 use super::stamps::Stamps;
+use super::temporary::set_time;
 use super::{Disk, LocalStore, tree};
 use crate::clock::Clock;
 use crate::scope::ObjectKey;
@@ -191,6 +191,11 @@ fn probe(temporary: &Dir) -> io::Result<Abilities> {
     let name = format!("PROBE-\u{c9}-{}", Uuid::new_v4().simple());
     let file = temporary.create(&name)?.into_std();
     let abilities = step_ns(&file).and_then(|step_ns| {
+        if !tree::lists(temporary, &name)? {
+            let advice =
+                "it does not keep names as they are written: name a folder on a local disk";
+            return Err(io::Error::new(ErrorKind::Unsupported, advice));
+        }
         let folds = is_there(temporary, &name.to_lowercase())?
             || is_there(temporary, &name.replace('\u{c9}', "E\u{301}"))?;
         Ok(Abilities { step_ns, folds })
@@ -211,7 +216,7 @@ fn is_there(folder: &Dir, name: &str) -> io::Result<bool> {
 fn step_ns(file: &File) -> io::Result<u64> {
     const TIME_NS: u64 = 1_234_567_891_123_456_789;
     const STEPS_NS: [u64; 7] = [1, 100, 1_000, 1_000_000, 10_000_000, 1_000_000_000, 2_000_000_000];
-    file.set_times(FileTimes::new().set_modified(UNIX_EPOCH + Duration::from_nanos(TIME_NS)))?;
+    set_time(file, TIME_NS)?;
     let metadata = cap_std::fs::Metadata::from_file(file)?;
     let kept = metadata.mtime().saturating_mul(1_000_000_000) + metadata.mtime_nsec();
     let step = STEPS_NS.into_iter().find(|step| u64::try_from(kept) == Ok(TIME_NS / step * step));

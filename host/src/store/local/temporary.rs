@@ -51,8 +51,7 @@ impl TemporaryFile {
     /// Gives it the time that its revision is made of, and returns once all of it is durable.
     pub(super) fn seal(&self) -> Result<Object, StoreError> {
         let stamp = self.disk.stamps.next().map_err(unchanged("asking the store's clock"))?;
-        let times = FileTimes::new().set_modified(UNIX_EPOCH + Duration::from_nanos(stamp));
-        self.file.set_times(times).map_err(unchanged("stamping a file"))?;
+        set_time(&self.file, stamp).map_err(unchanged("stamping a file"))?;
         self.file.sync_all().map_err(unchanged("syncing a file"))?;
         read::object_of(&self.file).map_err(unchanged("reading a file's size"))
     }
@@ -63,6 +62,12 @@ impl TemporaryFile {
         self.state = State::Moved;
         Ok(())
     }
+}
+
+/// Sets a file's time, in nanoseconds since the Unix epoch. Some filesystems take both times or none.
+pub(super) fn set_time(file: &File, ns: u64) -> io::Result<()> {
+    let time = UNIX_EPOCH + Duration::from_nanos(ns);
+    file.set_times(FileTimes::new().set_accessed(time).set_modified(time))
 }
 
 impl Drop for TemporaryFile {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
 use cap_std::fs::{Dir, OpenOptions};
 use rustix::fs::{Mode, OFlags, fsync, openat};
+use rustix::io::Errno;
 
 use super::Disk;
 use super::errors::{TWINS, foreign, foreign_error, unchanged};
@@ -209,9 +210,28 @@ fn remove_orphan(folder: &Dir, hashed: &str) -> io::Result<bool> {
 
 /// Makes the names in a folder durable.
 pub(super) fn sync(folder: &Dir) -> io::Result<()> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let folder = openat(folder, ".", flags, Mode::empty())?;
-    Ok(fsync(&folder)?)
+    match fsync(folder) {
+        // Opened for looking up alone. Otherwise it may well be gone by now, and is synced no less.
+        Err(Errno::BADF) => {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let folder = openat(folder, ".", flags, Mode::empty())?;
+            Ok(fsync(&folder)?)
+        }
+        answer => Ok(answer?),
+    }
+}
+
+/// Makes the names durable in the lowest folder of a path that is still there.
+pub(super) fn sync_nearest(root: &Dir, path: &str) -> io::Result<()> {
+    let mut path = path;
+    loop {
+        match open_folder(root, path, Patience::Wait).and_then(|folder| sync(&folder)) {
+            Err(error) if error.kind() == ErrorKind::NotFound && !path.is_empty() => {
+                path = path.rsplit_once('/').map_or("", |(above, _)| above);
+            }
+            answer => return answer,
+        }
+    }
 }
 
 /// Whether every name of a path is on disk in just this spelling, for a filesystem that would
@@ -233,7 +253,8 @@ pub(super) fn is_spelled_so(root: &Dir, path: &str) -> Result<bool, StoreError> 
     spelled().map_err(unchanged("reading a folder"))
 }
 
-fn lists(folder: &Dir, name: &str) -> io::Result<bool> {
+/// Whether a folder holds a name in just this spelling.
+pub(super) fn lists(folder: &Dir, name: &str) -> io::Result<bool> {
     for entry in folder.entries()? {
         if entry?.file_name() == name {
             return Ok(true);

@@ -95,6 +95,7 @@ async fn memory_subject() -> Option<Subject> {
 
 conformance!(memory: memory_subject());
 
+/// `TMPDIR` names another filesystem to try: one that takes capitals for small letters, say.
 async fn local_subject() -> Option<Subject> {
     // In memory where there is such a place: ten thousand objects are a minute of syncs.
     let memory = Path::new("/dev/shm");
@@ -109,8 +110,22 @@ async fn local_subject() -> Option<Subject> {
         let names = names.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
         std::future::ready(names.collect()).boxed()
     };
-    let subject = Subject::new("directory", Arc::new(store));
+    let subject = Subject::new("directory", Arc::new(store)).lacking(twins(folder.path()));
     Some(subject.with_leftovers(leftovers).with_model_runs(100).guarded_by(folder))
+}
+
+/// What the filesystem at hand cannot hold two of.
+#[expect(clippy::disallowed_methods, reason = "the filesystem is looked at from outside")]
+fn twins(folder: &Path) -> impl Iterator<Item = Ability> {
+    let pairs =
+        [(Ability::CaseTwins, "CASE", "case"), (Ability::NormalizationTwins, "\u{e9}", "e\u{301}")];
+    let folder = folder.to_owned();
+    pairs.into_iter().filter_map(move |(ability, first, second)| {
+        std::fs::write(folder.join(first), "").unwrap();
+        let folds = folder.join(second).exists();
+        std::fs::remove_file(folder.join(first)).unwrap();
+        folds.then_some(ability)
+    })
 }
 
 conformance!(local: local_subject());
