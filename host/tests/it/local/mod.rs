@@ -24,6 +24,20 @@ fn open(folder: &Path) -> LocalStore {
     LocalStore::open_ambient(folder, Arc::new(SystemClock)).unwrap()
 }
 
+/// Opens it as the only one there, and returns once leftovers are swept. Another test that starts
+/// a process hands it all open files, locks included, for the moment until it is that program.
+fn open_alone(folder: &Path) -> LocalStore {
+    for _ in 0..200 {
+        let store = open(folder);
+        if tree(&folder.join(".bailiwick-tmp")).is_empty() {
+            return store;
+        }
+        drop(store);
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("leftovers were not swept: {:?}", tree(&folder.join(".bailiwick-tmp")));
+}
+
 /// The same workspace in every process.
 fn mounts() -> MountTable {
     let coordinates = Coordinates {
