@@ -16,7 +16,7 @@ pub(crate) fn tell(places: &Places) -> Result<()> {
     guests::build(places)?;
     step("building the command: cargo build --package bailiwick");
     let mut build = cargo();
-    run(build.current_dir(&places.root).args(["build", "--quiet", "--package", "bailiwick"]))?;
+    run(build.current_dir(&places.root).args(["build", "--package", "bailiwick"]))?;
 
     let data = places.target.join("demo");
     if data.exists() {
