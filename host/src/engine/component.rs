@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use wasmtime::component::{InstancePre, Linker};
+use wasmtime::component::types::ComponentItem;
+use wasmtime::component::{ComponentNamedList, InstancePre, Lift, Linker, Lower};
 use wasmtime_wasi::p2::bindings::CommandPre;
 
+use super::bindings::exports::bailiwick::agent::turn as contract;
 use super::bindings::{Agent, AgentPre};
 use super::state::TurnState;
 use crate::limits::COMPONENT_BYTES_MAX;
@@ -121,21 +123,50 @@ pub(super) fn link(
 }
 
 fn guest(linked: InstancePre<TurnState>) -> Result<Guest, LoadError> {
-    let turn = match AgentPre::new(linked.clone()) {
-        Ok(turn) => return Ok(Guest::Turn(turn)),
-        Err(error) => error,
+    let component = linked.component();
+    let exports = names(component).1;
+    let exported = |start: &str| exports.iter().find(|name| name.starts_with(start));
+    let unfit = |name: &str, known: &str, error: wasmtime::Error| {
+        LoadError::Unfit(format!(
+            "it exports `{name}`, but not as this host knows it (`{known}`): {}",
+            error.root_cause()
+        ))
     };
-    let exports = names(linked.component()).1;
-    if let Some(name) = exports.iter().find(|name| name.starts_with("bailiwick:agent/turn")) {
-        return Err(LoadError::Unfit(format!(
-            "it exports `{name}`, but not as this host knows it (`bailiwick:agent/turn@0.1.0`): {}",
-            turn.root_cause()
-        )));
+    if let Some(name) = exported("bailiwick:agent/turn") {
+        let known = |error| unfit(name, "bailiwick:agent/turn@0.1.0", error);
+        check_run::<(&contract::Request,), (Result<contract::Outcome, String>,)>(component, name)
+            .map_err(known)?;
+        return AgentPre::new(linked).map(Guest::Turn).map_err(known);
     }
-    CommandPre::new(linked).map(Guest::Command).map_err(|_| {
-        let sentence = "it exports neither `bailiwick:agent/turn@0.1.0` nor `wasi:cli/run@0.2`, one of which a guest needs";
-        LoadError::Unfit(sentence.to_owned())
-    })
+    if let Some(name) = exported("wasi:cli/run@0.2") {
+        let known = |error| unfit(name, "wasi:cli/run@0.2", error);
+        check_run::<(), (Result<(), ()>,)>(component, name).map_err(known)?;
+        return CommandPre::new(linked).map(Guest::Command).map_err(known);
+    }
+    let sentence = "it exports neither `bailiwick:agent/turn@0.1.0` nor `wasi:cli/run@0.2`, one of which a guest needs";
+    Err(LoadError::Unfit(sentence.to_owned()))
+}
+
+/// Checks the types of the function `run` of an exported interface. Without it, wasmtime would
+/// find out in each turn.
+fn check_run<P, R>(
+    component: &wasmtime::component::Component,
+    interface: &str,
+) -> wasmtime::Result<()>
+where
+    P: ComponentNamedList + Lower,
+    R: ComponentNamedList + Lift,
+{
+    let (kind, engine) = (component.component_type(), component.engine());
+    let interface = kind.get_export(engine, interface).map(|export| export.ty);
+    let Some(ComponentItem::ComponentInstance(interface)) = interface else {
+        wasmtime::bail!("it is no interface");
+    };
+    let function = interface.get_export(engine, "run").map(|export| export.ty);
+    let Some(ComponentItem::ComponentFunc(function)) = function else {
+        wasmtime::bail!("it has no function `run`");
+    };
+    function.typecheck::<P, R>(&kind.instance_type())
 }
 
 /// Names of what a component imports and exports.

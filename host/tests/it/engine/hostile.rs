@@ -279,3 +279,20 @@ async fn a_flood_on_standard_output_is_cut() {
     assert_eq!(reply(&report), "3000 lines of 4000 bytes");
     assert!(report.log_lines_dropped > 2900, "{}", report.log_lines_dropped);
 }
+
+/// A command that floods its standard output learns that it is closed, and its turn ends by the
+/// bound of a reply.
+#[tokio::test]
+async fn a_command_that_replies_too_much_is_told() {
+    let Some(command) = guest("command") else { return };
+    let host = Host::new(limits());
+    assert_limit(&beside_others(&host, &command, "flood 300000").await, LimitKind::Reply);
+}
+
+/// An input over its bound never reaches a guest.
+#[tokio::test]
+async fn an_input_over_its_bound_is_refused() {
+    let host = Host::new(limits());
+    let report = beside_others(&host, &wat::echo(), &"x".repeat(TURN_TEXT_BYTES_MAX + 1)).await;
+    assert_limit(&report, LimitKind::Input);
+}

@@ -1,5 +1,7 @@
 //! Guests, run by the engine over the memory store.
 
+mod cache;
+mod faults;
 mod hostile;
 mod loading;
 mod turns;
@@ -20,9 +22,12 @@ use bailiwick::space::{Space, Storage};
 use bailiwick::store::MemoryStore;
 use uuid::Uuid;
 
+use crate::faulty::Faulty;
+
 /// An engine and a store, with bounds small enough to be reached in a moment.
 struct Host {
     engine: Engine,
+    store: Faulty,
     storage: Arc<Storage>,
 }
 
@@ -38,9 +43,9 @@ impl Host {
 
     fn with(limits: Limits, options: EngineOptions) -> Self {
         let clock = Arc::new(SystemClock);
-        let store = Arc::new(MemoryStore::new(clock.clone()));
+        let store = Faulty::new(Arc::new(MemoryStore::new(clock.clone())));
         let engine = Engine::new(limits.clone(), options).unwrap();
-        Self { engine, storage: Storage::new(store, clock, limits) }
+        Self { engine, storage: Storage::new(Arc::new(store.clone()), clock, limits), store }
     }
 
     /// The space of a turn of the one session of these tests.

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bailiwick::engine::{Cancel, End, Level, Request, Wake};
+use bailiwick::engine::{Allocation, Cancel, End, EngineOptions, Level, Request, Wake};
+use bailiwick::limits::Limits;
 use bailiwick::space::FileEvent;
 
 use super::{Host, Recorder, limits, wat};
@@ -60,6 +61,41 @@ async fn a_command_replies_on_standard_output() {
     assert!(matches!(report.end, End::GuestError(_)), "{report:?}");
 }
 
+/// WASI gives a guest no variables, no arguments and no folders.
+#[tokio::test]
+async fn nothing_is_granted_through_wasi() {
+    let Some(command) = guest("command") else { return };
+    let host = Host::new(limits());
+    let command = host.load(&command).await;
+    assert_eq!(host.run(&command, "given ").await.end, End::Reply(String::new()));
+}
+
+/// Many turns run at once from one pool.
+#[tokio::test]
+async fn guests_come_from_a_pool() {
+    let options = EngineOptions { cache_dir: None, allocation: Allocation::Pooling };
+    let limits = Limits { host_turns_max: 4, guest_memory_bytes_max: 16 << 20, ..limits() };
+    let host = Host::with(limits, options);
+    let guest = host.load(&wat::echo()).await;
+    let turns = (0..32).map(|_| host.run(&guest, "pooled"));
+    for report in futures::future::join_all(turns).await {
+        assert_eq!(report.end, End::Reply("pooled".to_owned()));
+    }
+}
+
+/// A person's answer reaches the guest that asked.
+#[tokio::test]
+async fn a_parked_turn_is_resumed_with_an_answer() {
+    let Some(ask) = guest("ask") else { return };
+    let host = Host::new(limits());
+    let ask = host.load(&ask).await;
+    let report = host.run(&ask, "two loaves").await;
+    assert!(matches!(&report.end, End::Parked(question) if question.contains("two loaves")));
+    let request = Request { answer: Some("yes".to_owned()), attempt: 1, ..Request::default() };
+    let turn = host.engine.run(&ask, host.space(), request, Arc::new(()), Cancel::new());
+    assert_eq!(turn.await.end, End::Reply("Done: two loaves".to_owned()));
+}
+
 /// What is printed to standard output and error are lines of the log.
 #[tokio::test]
 async fn printed_lines_are_logged() {
@@ -99,7 +135,7 @@ async fn wakes_are_reported() {
 /// A turn that waits for a place among those that run can be cancelled.
 #[tokio::test]
 async fn waiting_for_a_place_can_be_cancelled() {
-    let host = Host::new(bailiwick::limits::Limits { host_turns_max: 0, ..limits() });
+    let host = Host::new(Limits { host_turns_max: 0, ..limits() });
     let guest = host.load(&wat::echo()).await;
     let report = host.cancelled_after(&guest, "", Duration::from_millis(1)).await;
     assert_eq!(report.end, End::Cancelled);
