@@ -106,7 +106,7 @@ fn is_wat(bytes: &[u8]) -> bool {
 /// What the compiler has against the bytes, in a sentence.
 pub(super) fn corrupt(error: &wasmtime::Error) -> LoadError {
     let cause = error.root_cause().to_string();
-    let cause = cause.lines().next().unwrap_or_default();
+    let cause = printable(cause.lines().next().unwrap_or_default());
     LoadError::Unfit(format!(
         "the component is corrupt, or uses a feature that this host does not have: {cause}"
     ))
@@ -129,7 +129,7 @@ fn guest(linked: InstancePre<TurnState>) -> Result<Guest, LoadError> {
     let unfit = |name: &str, known: &str, error: wasmtime::Error| {
         LoadError::Unfit(format!(
             "it exports `{name}`, but not as this host knows it (`{known}`): {}",
-            error.root_cause()
+            printable(&error.root_cause().to_string())
         ))
     };
     if let Some(name) = exported("bailiwick:agent/turn") {
@@ -195,6 +195,11 @@ fn missing_import(
 
 /// The innermost item that did not fit, where there is one.
 fn detail(error: &wasmtime::Error) -> String {
-    let chain: Vec<_> = error.chain().skip(1).map(|cause| cause.to_string()).collect();
+    let chain: Vec<_> = error.chain().skip(1).map(|cause| printable(&cause.to_string())).collect();
     chain.join(": ")
+}
+
+/// A text that may hold names of the component's choosing, without control characters.
+pub(super) fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

@@ -38,6 +38,8 @@ fn base() -> Config {
     // A shared memory is not counted by the limiter.
     config.wasm_threads(false);
     config.wasm_component_model(true);
+    // The contract is synchronous; tasks, streams and futures of a guest would be bounded anew.
+    config.concurrency_support(false);
     config
 }
 

@@ -20,6 +20,7 @@ mod cancel;
 mod component;
 mod configuration;
 mod convert;
+mod ending;
 mod files;
 mod inspect;
 mod journal;

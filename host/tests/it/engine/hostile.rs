@@ -296,3 +296,28 @@ async fn an_input_over_its_bound_is_refused() {
     let report = beside_others(&host, &wat::echo(), &"x".repeat(TURN_TEXT_BYTES_MAX + 1)).await;
     assert_limit(&report, LimitKind::Input);
 }
+
+/// Handles held at once are bounded, the host's and the guest's own.
+#[tokio::test]
+async fn handles_are_bounded() {
+    let host = Host::new(limits());
+    for guest in [wat::handle_flood(), wat::own_handle_flood()] {
+        assert_limit(&beside_others(&host, &guest, "").await, LimitKind::Handles);
+    }
+}
+
+/// Core instances are bounded by number.
+#[tokio::test]
+async fn instances_are_bounded() {
+    let host = Host::new(limits());
+    let guest = wat::many_instances(limits().guest_instances_max);
+    assert_limit(&beside_others(&host, &guest, "").await, LimitKind::Instances);
+}
+
+/// A guest that leaves without returning has not replied.
+#[tokio::test]
+async fn an_exit_is_no_reply() {
+    let host = Host::new(limits());
+    let report = beside_others(&host, &wat::exiting(), "").await;
+    assert!(matches!(report.end, End::GuestError(_)), "{:?}", report.end);
+}

@@ -1,6 +1,6 @@
 //! What is a guest, and what is refused in a sentence.
 
-use bailiwick::engine::{LoadError, Verdict};
+use bailiwick::engine::{End, LoadError, Verdict};
 
 use super::{Host, limits, wat};
 use crate::guests::guest;
@@ -89,4 +89,19 @@ async fn an_inspection_lists_imports_and_exports() {
     assert_eq!(inspection.verdict, Verdict::Command);
     assert!(inspection.imports.iter().any(|name| name.starts_with("wasi:cli/stdout@0.2.")));
     assert!(inspection.to_string().contains("as a command"), "{inspection}");
+}
+
+/// Any WASI 0.2 will do, and exports that nobody asked for are nobody's business.
+#[tokio::test]
+async fn an_early_wasi_and_further_exports_are_accepted() {
+    let host = Host::new(limits());
+    let command = host.load(&wat::early_command()).await;
+    assert_eq!(host.run(&command, "").await.end, End::Reply(String::new()));
+}
+
+/// The contract is synchronous: a guest with tasks and streams of its own is refused.
+#[tokio::test]
+async fn asynchronous_guests_are_refused() {
+    let text = "(component (core func (canon waitable-set.new)))";
+    assert_unfit(&assemble(text), "a feature that this host does not have").await;
 }

@@ -92,12 +92,7 @@ pub(super) const TABLE_BOMB: &str = r#"
                 (table.grow $table (ref.null func) (i32.const 1000)) (i32.const 0))))
         unreachable)"#;
 
-/// How many lines [`line_flood`] logs.
-pub(super) const LINE_FLOOD_LINES: u64 = 10_000_000;
-
-/// A guest that prints ten million empty lines, as many at a time as a call takes.
-pub(super) fn line_flood() -> Vec<u8> {
-    let imports = r#"
+const STDOUT_IMPORTS: &str = r#"
         (import "wasi:io/error@0.2.0" (instance $error (export "error" (type (sub resource)))))
         (alias export $error "error" (type $error'))
         (import "wasi:io/streams@0.2.0" (instance $streams
@@ -115,12 +110,19 @@ pub(super) fn line_flood() -> Vec<u8> {
             (alias outer 1 $stream' (type $stream-in))
             (export "output-stream" (type $stream (eq $stream-in)))
             (export "get-stdout" (func (result (own $stream))))))"#;
-    let lowered = r#"
+
+const STDOUT_LOWERED: &str = r#"
         (core func $get (canon lower (func $stdout "get-stdout")))
         (core func $write (canon lower
             (func $streams "[method]output-stream.blocking-write-and-flush")
             (memory (core memory $libc "memory")) (realloc (core func $libc "realloc"))))
         (core instance $host (export "get" (func $get)) (export "write" (func $write)))"#;
+
+/// How many lines [`line_flood`] logs.
+pub(super) const LINE_FLOOD_LINES: u64 = 10_000_000;
+
+/// A guest that prints ten million empty lines, as many at a time as a call takes.
+pub(super) fn line_flood() -> Vec<u8> {
     let writes = LINE_FLOOD_LINES / 4000;
     let module = format!(
         r#"
@@ -142,5 +144,63 @@ pub(super) fn line_flood() -> Vec<u8> {
             (i32.store (i32.const 1036) (i32.const 0))
             (i32.const 1024))"#
     );
-    turn(imports, lowered, &module)
+    turn(STDOUT_IMPORTS, STDOUT_LOWERED, &module)
+}
+
+/// A guest that takes handles without end, and lets none go.
+pub(super) fn handle_flood() -> Vec<u8> {
+    let module = r#"
+        (import "host" "get" (func $get (result i32)))
+        (func (export "run") (param i32 i32 i32 i32 i32 i32) (result i32)
+            (loop $again (drop (call $get)) (br $again))
+            unreachable)"#;
+    turn(STDOUT_IMPORTS, STDOUT_LOWERED, module)
+}
+
+/// A guest that makes as many handles of a resource of its own.
+pub(super) fn own_handle_flood() -> Vec<u8> {
+    let lowered = r#"
+        (type $own (resource (rep i32)))
+        (core func $new (canon resource.new $own))
+        (core instance $host (export "new" (func $new)))"#;
+    let module = r#"
+        (import "host" "new" (func $new (param i32) (result i32)))
+        (func (export "run") (param i32 i32 i32 i32 i32 i32) (result i32)
+            (loop $again (drop (call $new (i32.const 1))) (br $again))
+            unreachable)"#;
+    turn("", lowered, module)
+}
+
+/// A guest of more core instances than one may have.
+pub(super) fn many_instances(count: usize) -> Vec<u8> {
+    let instances = "(core instance (instantiate $empty))".repeat(count);
+    let lowered = format!("(core module $empty) {instances} (core instance $host)");
+    turn("", &lowered, ECHO)
+}
+
+/// A guest that leaves through `wasi:cli/exit`, with success.
+pub(super) fn exiting() -> Vec<u8> {
+    let imports = r#"(import "wasi:cli/exit@0.2.0" (instance $cli
+        (export "exit" (func (param "status" (result))))))"#;
+    let lowered = r#"
+        (core func $exit (canon lower (func $cli "exit")))
+        (core instance $host (export "exit" (func $exit)))"#;
+    let module = r#"
+        (import "host" "exit" (func $exit (param i32)))
+        (func (export "run") (param i32 i32 i32 i32 i32 i32) (result i32)
+            (call $exit (i32.const 0))
+            unreachable)"#;
+    turn(imports, lowered, module)
+}
+
+/// A command of the first WASI 0.2, which does nothing.
+pub(super) fn early_command() -> Vec<u8> {
+    let text = r#"(component
+        (core module $m (func (export "run") (result i32) (i32.const 0)))
+        (core instance $m (instantiate $m))
+        (func $run (result (result)) (canon lift (core func $m "run")))
+        (instance $run (export "run" (func $run)))
+        (export "wasi:cli/run@0.2.0" (instance $run))
+        (export "something-else" (func $run)))"#;
+    wat::parse_str(text).unwrap()
 }
