@@ -7,6 +7,7 @@ mod loading;
 mod turns;
 mod wat;
 
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -38,7 +39,9 @@ fn limits() -> Limits {
 
 impl Host {
     fn new(limits: Limits) -> Self {
-        Self::with(limits, EngineOptions::default())
+        // Shared by all tests, and kept: a guest is compiled once.
+        let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("compiled-guests");
+        Self::with(limits, EngineOptions { cache_dir: Some(cache), ..EngineOptions::default() })
     }
 
     fn with(limits: Limits, options: EngineOptions) -> Self {
