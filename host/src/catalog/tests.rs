@@ -254,6 +254,12 @@ async fn events_and_wakes_are_kept_with_their_turn_and_go_with_it() {
     let due: (i64, String) =
         sqlx::query_as("select due_ms, input from wakeups").fetch_one(pool).await.unwrap();
     assert_eq!(due, (1_005_000, "later".to_owned()));
+    let lease = desk.catalog.start_turn(start(session)).await.unwrap();
+    let failing = Finish { ending: failed(Failure::Limit), ..whole };
+    desk.catalog.finish_turn(lease.turn, &failing).await.unwrap();
+    let (wakes,): (i64,) =
+        sqlx::query_as("select count(*) from wakeups").fetch_one(pool).await.unwrap();
+    assert_eq!(wakes, 1, "a turn that failed is not woken");
     desk.catalog.remove_session(session).await.unwrap();
     let left: (i64,) =
         sqlx::query_as("select (select count(*) from events) + (select count(*) from wakeups)")

@@ -4,7 +4,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bailiwick::catalog::{Catalog, CatalogOptions, Name};
+use bailiwick::catalog::{Catalog, CatalogError, CatalogOptions, Name};
 use bailiwick::clock::{Clock, SystemClock};
 use bailiwick::limits::Limits;
 use bailiwick::scope::Deletion;
@@ -12,7 +12,7 @@ use bailiwick::space::{Emptied, Storage};
 use bailiwick::store::StoreLocation;
 use clap::Args;
 
-use super::failure::{Failure, say};
+use super::failure::{Failure, causes, say};
 use super::output::counted;
 use super::running::give_up_dead;
 use super::store::{Opened, open, open_own};
@@ -62,7 +62,7 @@ impl Desk {
             lease_ms: limits.turn_lease_ms,
             clock: clock.clone(),
         };
-        let catalog = Catalog::open(options).await.map_err(|error| no_catalog(&file, &error))?;
+        let catalog = Catalog::open(options).await.map_err(|error| no_catalog(&file, error))?;
         Ok(Self { catalog, storage: Storage::new(opened.store(), clock, limits), data_dir })
     }
 
@@ -141,12 +141,14 @@ fn default_data_dir() -> Result<PathBuf, Failure> {
         })
 }
 
-fn no_catalog(file: &Path, error: &dyn std::fmt::Display) -> Failure {
-    let file = file.display();
-    Failure::because(
-        format!(
-            "the catalog {file} cannot be opened; its directory must be one that you can write to (--data-dir, BAILIWICK_DATA)"
-        ),
-        error,
-    )
+fn no_catalog(file: &Path, error: CatalogError) -> Failure {
+    let because = match error {
+        CatalogError::Unavailable { source } => causes(&source),
+        other => other.to_string(),
+    };
+    Failure::Refused {
+        message: format!("the catalog {} cannot be opened", file.display()),
+        because: Some(because),
+        suggestions: vec!["another data directory, with --data-dir or BAILIWICK_DATA".to_owned()],
+    }
 }

@@ -56,6 +56,17 @@ impl Failure {
     }
 }
 
+/// All causes, each said once: libraries like to repeat the next one in their own words.
+pub(super) fn causes(error: &anyhow::Error) -> String {
+    let mut said: Vec<String> = Vec::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if !said.iter().any(|before| before.contains(&cause)) {
+            said.push(cause);
+        }
+    }
+    said.join(": ")
+}
+
 /// A sentence for the person, on standard error.
 pub(super) fn say(message: &str) {
     eprint_line(&format!("bailiwick: {message}"));
@@ -69,7 +80,7 @@ fn eprint_line(line: &str) {
 
 impl From<space::Error> for Failure {
     fn from(error: space::Error) -> Self {
-        let because = error.source_for_log().map(|source| format!("{source:#}"));
+        let because = error.source_for_log().map(causes);
         Self::Refused { message: error.message, because, suggestions: error.suggestions }
     }
 }
@@ -78,9 +89,20 @@ impl From<CatalogError> for Failure {
     fn from(error: CatalogError) -> Self {
         match error {
             CatalogError::Unavailable { source } => {
-                Self::because("the catalog failed", &format!("{source:#}"))
+                Self::because("the catalog failed", &causes(&source))
             }
             other => Self::new(other.to_string()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_is_said_once() {
+        let error = anyhow::anyhow!("disk is full").context("database: disk is full");
+        assert_eq!(causes(&error.context("migrating")), "migrating: database: disk is full");
     }
 }

@@ -10,7 +10,7 @@ use clap::Subcommand;
 
 use super::Outcome;
 use super::desk::Place;
-use super::failure::Failure;
+use super::failure::{Failure, causes};
 use super::output::Output;
 
 /// What the catalog calls the store of the data directory, wherever that is moved.
@@ -97,11 +97,11 @@ fn open_directory(path: &Path, name: String) -> Result<Opened, Failure> {
 
 /// The first sentence is for the person; what lies below it comes after.
 fn refused(error: &anyhow::Error) -> Failure {
-    let below: Vec<_> = error.chain().skip(1).map(ToString::to_string).collect();
-    if below.is_empty() {
-        return Failure::new(error.to_string());
+    let (sentence, all) = (error.to_string(), causes(error));
+    match all.strip_prefix(&sentence).map(|below| below.trim_start_matches(": ")) {
+        Some(below) if !below.is_empty() => Failure::because(sentence, &below),
+        _ => Failure::new(sentence),
     }
-    Failure::because(error.to_string(), &below.join(": "))
 }
 
 fn print<R: std::fmt::Display + serde::Serialize>(

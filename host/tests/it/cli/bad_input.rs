@@ -1,6 +1,6 @@
-use std::process::Command;
+use std::process::{Command, Stdio};
 
-use super::harness::{Machine, finish, guest_or_skip, skip};
+use super::harness::{Done, Machine, finish, guest_or_skip, skip};
 
 const NAMES: [&str; 6] = ["-w", "acme", "-a", "clerk", "-s", "monday"];
 
@@ -82,12 +82,15 @@ fn a_good_component_is_told_as_well() {
 #[test]
 fn a_read_only_directory_is_told() {
     let machine = Machine::new();
-    let Some(done) = in_file_system(&machine, "ro,size=1m", &["workspaces", "ls"]) else {
-        return skip("a_read_only_directory_is_told", "`unshare` and a tmpfs of one's own");
-    };
-    assert_eq!(done.code, Some(1), "{done:?}");
-    assert!(done.err.contains("--data-dir"), "{done:?}");
-    assert!(done.err.contains("Read-only file system"), "{done:?}");
+    for option in ["--data-dir", "--store"] {
+        let command = ["workspaces", "ls", option, "disk"];
+        let Some(done) = with_disk(&machine, "ro,size=1m", &command) else {
+            return skip("a_read_only_directory_is_told", "`unshare` and a tmpfs of one's own");
+        };
+        assert_eq!(done.code, Some(1), "{done:?}");
+        assert!(done.err.contains("disk"), "{done:?}");
+        assert!(done.err.contains("ead-only") || done.err.contains("read only"), "{done:?}");
+    }
 }
 
 /// A disk that is full is told, and nothing half-written is left.
@@ -95,36 +98,53 @@ fn a_read_only_directory_is_told() {
 fn a_full_disk_is_told() {
     let machine = Machine::new();
     let local = machine.file("big", &vec![b'x'; 8 << 20]);
-    let put = ["files", "put", &local, "workspace/big", "-w", "acme"];
-    let Some(done) = in_file_system(&machine, "size=4m", &put) else {
+    let put = ["files", "put", &local, "workspace/big", "-w", "acme", "--data-dir", "disk"];
+    let Some(done) = with_disk(&machine, "size=4m", &put) else {
         return skip("a_full_disk_is_told", "`unshare` and a tmpfs of one's own");
     };
     assert_eq!(done.code, Some(1), "{done:?}");
     assert!(done.err.contains("storage is full"), "{done:?}");
 }
 
-/// Runs a command whose data directory is a small file system of its own.
-fn in_file_system(
-    machine: &Machine,
-    options: &str,
-    arguments: &[&str],
-) -> Option<super::harness::Done> {
-    let disk = machine.path("disk");
-    std::fs::create_dir_all(&disk).unwrap();
-    let mount = format!("mount -t tmpfs -o {options} tmpfs \"$0\" || exit 99; exec \"$@\"");
+/// A turn goes on when its storage is full, and its guest is told; so is a person whose catalog
+/// has no room left.
+#[test]
+fn a_turn_on_a_full_disk_is_told() {
+    let guest = guest_or_skip!("script", "a_turn_on_a_full_disk_is_told");
+    let machine = Machine::new();
+    let steps = r#"[{"do":"write","path":"session/a","bytes":{"fill":"x","size":6000000}}]"#;
+    let run = [&["run", &guest, "-i", steps, "--data-dir", "disk"], NAMES.as_slice()].concat();
+    let Some(done) = with_disk(&machine, "size=4m", &run) else {
+        return skip("a_turn_on_a_full_disk_is_told", "`unshare` and a tmpfs of one's own");
+    };
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert!(done.out.contains("storage is full"), "{done:?}");
+    let done = with_disk(&machine, "size=100k", &run).unwrap();
+    assert_eq!(done.code, Some(1), "{done:?}");
+    assert!(done.err.contains("disk is full"), "{done:?}");
+}
+
+/// Runs a command beside a directory `disk` that is a small file system of its own.
+fn with_disk(machine: &Machine, options: &str, arguments: &[&str]) -> Option<Done> {
+    std::fs::create_dir_all(machine.path("disk")).unwrap();
+    let mount = format!("mount -t tmpfs -o {options} tmpfs disk || exit 99; exec \"$0\" \"$@\"");
     let mut command = Command::new("unshare");
     machine.environment(&mut command);
-    command.args(["--map-root-user", "--mount", "sh", "-c", &mount]).arg(&disk);
+    command.args(["--map-root-user", "--mount", "sh", "-c", &mount]);
     command.arg(env!("CARGO_BIN_EXE_bailiwick")).args(arguments);
-    command.arg("--data-dir").arg(disk.join("data"));
-    let done = finish(
-        command
-            .stdout(std::process::Stdio::piped())
-            .stderr(std::process::Stdio::piped())
-            .spawn()
-            .ok()?,
-    );
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().ok()?;
+    let done = finish(child);
     // Where namespaces are forbidden, `unshare` says so itself.
     let forbidden = done.code == Some(99) || done.err.starts_with("unshare:");
     (!forbidden).then_some(done)
+}
+
+/// `store check` says what a directory's file system can do.
+#[test]
+fn store_check_tells_what_a_directory_can_do() {
+    let machine = Machine::new();
+    assert!(machine.ok(&["store", "check"]).contains("names that differ in case or accents"));
+    let told = machine.ok(&["store", "check", "--json"]);
+    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+    assert!(told["time_step_ns"].as_u64().unwrap() > 0, "{told}");
 }
