@@ -16,6 +16,7 @@ use uuid::Uuid;
 use crate::clock::Clock;
 
 mod deletions;
+mod ending;
 mod name;
 mod places;
 mod turn;
