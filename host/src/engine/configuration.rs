@@ -14,6 +14,10 @@ const KEEP_RESIDENT_BYTES: usize = 256 << 10;
 /// Largest description of one instance, in bytes: what CPython needs, and a margin.
 const INSTANCE_BYTES_MAX: usize = 10 << 20;
 
+/// Stack of a turn, in bytes: half a MiB is the guest's, the rest is for what its calls do on the
+/// host. The client of a store goes deep, and a host that overflows takes every turn with it.
+const STACK_BYTES: usize = 4 << 20;
+
 pub(super) fn engine(
     limits: &Limits,
     allocation: Allocation,
@@ -35,6 +39,7 @@ pub(super) fn engine(
 fn base() -> Config {
     let mut config = Config::new();
     config.epoch_interruption(true);
+    config.async_stack_size(STACK_BYTES);
     // A shared memory is not counted by the limiter.
     config.wasm_threads(false);
     config.wasm_component_model(true);

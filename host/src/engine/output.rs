@@ -166,3 +166,6 @@ impl Sink for Collected {
         held.len() <= self.bytes_max
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -35,3 +35,6 @@ impl Drop for Ticker {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -113,6 +113,8 @@ async fn a_stack_overflow_is_the_guests_own() {
     let host = Host::new(limits());
     let deep = wat::alone(wat::DEEP_CALLS);
     assert_limit(&beside_others(&host, &deep, "").await, LimitKind::Stack);
+    let calling = wat::deep_host_calls();
+    assert_limit(&beside_others(&host, &calling, "x").await, LimitKind::Stack);
     let Some(hostile) = guest("hostile") else { return };
     let report = beside_others(&host, &hostile, "stack").await;
     assert!(matches!(&report.end, End::Trapped(why) if why.contains("stack")), "{:?}", report.end);

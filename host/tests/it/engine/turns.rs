@@ -83,6 +83,15 @@ async fn guests_come_from_a_pool() {
     }
 }
 
+/// Where no room for a pool is to be had, guests come on demand.
+#[tokio::test]
+async fn a_pool_that_does_not_fit_is_done_without() {
+    let options = EngineOptions { cache_dir: None, allocation: Allocation::Pooling };
+    let host = Host::with(Limits { host_turns_max: 1 << 30, ..limits() }, options);
+    let guest = host.load(&wat::echo()).await;
+    assert_eq!(host.run(&guest, "on demand").await.end, End::Reply("on demand".to_owned()));
+}
+
 /// A person's answer reaches the guest that asked.
 #[tokio::test]
 async fn a_parked_turn_is_resumed_with_an_answer() {

@@ -83,6 +83,23 @@ pub(super) const DEEP_CALLS: &str = r#"
         (call $run (local.get 0) (local.get 1) (local.get 2)
             (local.get 3) (local.get 4) (local.get 5)))"#;
 
+/// A guest that calls the host from ever deeper down.
+pub(super) fn deep_host_calls() -> Vec<u8> {
+    let imports = r#"(import "bailiwick:agent/session@0.1.0" (instance $session
+        (export "say" (func (param "part" string)))))"#;
+    let lowered = r#"
+        (core func $say (canon lower (func $session "say")
+            (memory (core memory $libc "memory")) (realloc (core func $libc "realloc"))))
+        (core instance $host (export "say" (func $say)))"#;
+    let module = r#"
+        (import "host" "say" (func $say (param i32 i32)))
+        (func $run (export "run") (param i32 i32 i32 i32 i32 i32) (result i32)
+            (call $say (local.get 0) (local.get 1))
+            (call $run (local.get 0) (local.get 1) (local.get 2)
+                (local.get 3) (local.get 4) (local.get 5)))"#;
+    turn(imports, lowered, module)
+}
+
 /// A `run` that grows a table until that fails, and gives up then.
 pub(super) const TABLE_BOMB: &str = r#"
     (table $table 1 funcref)

@@ -1,0 +1,14 @@
+use std::time::Duration;
+
+use super::Ticker;
+
+/// The thread ends with its holder, and keeps no engine alive.
+#[test]
+fn a_ticker_ends_with_its_holder() {
+    let engine = wasmtime::Engine::default();
+    let weak = engine.weak();
+    let ticker = Ticker::start(&engine, Duration::from_millis(1)).unwrap();
+    drop(engine);
+    drop(ticker);
+    assert!(weak.upgrade().is_none());
+}
