@@ -1,11 +1,10 @@
 use std::io::{Read, Write};
-use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
 use std::time::Duration;
 
 use rustix::process::Signal;
 
-use super::harness::{Machine, finish, piped, signal, wait_for};
+use super::harness::{Machine, finish, piped, signal};
 
 const ACME: [&str; 2] = ["-w", "acme"];
 
@@ -110,47 +109,4 @@ fn twins_are_pointed_out() {
     let done = machine.run(&["files", "ls", "workspace", "-w", "acme"]);
     assert_eq!(done.out.lines().count(), 2);
     assert!(done.err.contains("NFC and NFD"), "{done:?}");
-}
-
-/// 1 GiB in and out again in less than 64 MiB of resident memory above a command that does
-/// next to nothing.
-#[test]
-fn a_large_file_is_never_held_in_memory() {
-    const SIZE: u64 = 1 << 30;
-    let machine = Machine::new();
-    let local = machine.path("large");
-    std::fs::File::create(&local).unwrap().set_len(SIZE).unwrap();
-    let idle = peak(&machine, &["workspaces", "ls"], 0);
-    let local = local.to_str().unwrap();
-    let put = peak(&machine, &["files", "put", local, "workspace/large", "-w", "acme"], 0);
-    let cat = peak(&machine, &["files", "cat", "workspace/large", "-w", "acme"], SIZE);
-    eprintln!("resident: idle {idle} KiB, put {put} KiB, cat {cat} KiB");
-    for peak in [put, cat] {
-        assert!(peak < idle + (64 << 10), "{peak} KiB is too much above {idle} KiB");
-    }
-}
-
-/// The most memory that a command had resident, in KiB; it must succeed and print `printed`
-/// bytes, or any if 0.
-fn peak(machine: &Machine, arguments: &[&str], printed: u64) -> u64 {
-    let mut child = machine.command(arguments).stdout(Stdio::piped()).spawn().unwrap();
-    let mut output = child.stdout.take().unwrap();
-    let reader = std::thread::spawn(move || std::io::copy(&mut output, &mut std::io::sink()));
-    let status = format!("/proc/{}/status", child.id());
-    let (mut peak, mut ended) = (0, None);
-    wait_for("a transfer", || {
-        peak = peak.max(resident_peak(&std::fs::read_to_string(&status).unwrap_or_default()));
-        ended = child.try_wait().unwrap();
-        ended.is_some()
-    });
-    let ended = ended.unwrap();
-    assert!(ended.success(), "{:?} {:?}", ended.code(), ended.signal());
-    let read = reader.join().unwrap().unwrap();
-    assert!(printed == 0 || read == printed, "{read}");
-    peak
-}
-
-fn resident_peak(status: &str) -> u64 {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok()).unwrap_or(0)
 }

@@ -57,7 +57,7 @@ pub(in super::super) fn stays_flat(machine: &Machine, environment: &[(&str, Stri
     }
     let idle = watch(quiet(&mut command(&["run", &hello, "--input", "x"])).spawn().unwrap());
     let size = size();
-    let mut report = |what: &str, held: u64| {
+    let report = |what: &str, held: u64| {
         let added = held.saturating_sub(idle);
         eprintln!(
             "{what} of {} MiB: {} MiB above {} MiB idle",
