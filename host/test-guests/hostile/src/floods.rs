@@ -48,3 +48,8 @@ pub(crate) fn reply(number: u64) -> Result<String, Failure> {
 pub(crate) fn error(number: u64) -> Result<String, Failure> {
     Err(long(number)?.into())
 }
+
+pub(crate) fn say_and_spin(number: u64) -> Result<String, Failure> {
+    session::say("said before it was too late");
+    crate::computing::spin(number)
+}

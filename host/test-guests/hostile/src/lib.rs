@@ -23,6 +23,8 @@ const BEHAVIOURS: &[Behaviour] = &[
     ("log-line", floods::log_line),
     ("say", floods::say),
     ("say-part", floods::say_part),
+    // Says something, and never returns.
+    ("say-and-spin", floods::say_and_spin),
     ("wake", floods::wake),
     ("reply", floods::reply),
     ("error", floods::error),

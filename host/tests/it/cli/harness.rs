@@ -1,7 +1,10 @@
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bailiwick::catalog::{Catalog, CatalogOptions};
+use bailiwick::clock::SystemClock;
 use tempfile::TempDir;
 
 /// Longest that any command of a test may take.
@@ -31,6 +34,14 @@ impl Machine {
 
     pub(super) fn data_dir(&self) -> PathBuf {
         self.path(".local/share/bailiwick")
+    }
+
+    /// The catalog of the data directory's own store, beside whatever command runs.
+    pub(super) async fn catalog(&self) -> Catalog {
+        let file = self.data_dir().join("catalog.sqlite");
+        let clock = Arc::new(SystemClock);
+        let options = CatalogOptions { file: &file, store: "files", lease_ms: 1, clock };
+        Catalog::open(options).await.unwrap()
     }
 
     /// A local file of the person.

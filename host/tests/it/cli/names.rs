@@ -1,8 +1,3 @@
-use std::sync::Arc;
-
-use bailiwick::catalog::{Catalog, CatalogOptions};
-use bailiwick::clock::SystemClock;
-
 use super::harness::Machine;
 
 /// Workspaces, agents and sessions are made, listed and deleted by name.
@@ -73,10 +68,7 @@ async fn the_next_command_finishes_a_deletion() {
     let machine = Machine::new();
     let local = machine.file("a.txt", b"text");
     machine.ok(&["files", "put", &local, "workspace/a.txt", "-w", "acme"]);
-    let file = machine.data_dir().join("catalog.sqlite");
-    let options =
-        CatalogOptions { file: &file, store: "files", lease_ms: 1, clock: Arc::new(SystemClock) };
-    let catalog = Catalog::open(options).await.unwrap();
+    let catalog = machine.catalog().await;
     let workspace = catalog.workspace(&"acme".parse().unwrap()).await.unwrap().unwrap();
     catalog.remove_workspace(workspace).await.unwrap();
     let files = machine.data_dir().join("files");

@@ -178,6 +178,30 @@ fn a_session_belongs_to_one_process_at_a_time() {
     assert_eq!(locks.count(), 0, "nothing is left of those that are over");
 }
 
+/// What a guest said is its partial reply when its process is killed.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_turn_keeps_what_its_guest_said() {
+    let guest = guest_or_skip!("hostile", "a_killed_turn_keeps_what_its_guest_said");
+    let machine = Machine::new();
+    let run = ["run", &guest, "--input", "say-and-spin"];
+    let child = machine.start(&[run.as_slice(), &NAMES].concat());
+    wait_for("the turn to run", || latest(&machine) == "running");
+    let catalog = machine.catalog().await;
+    let [workspace, agent, session] = ["acme", "clerk", "monday"].map(|name| name.parse().unwrap());
+    let workspace = catalog.workspace(&workspace).await.unwrap().unwrap();
+    let agent = catalog.agent(workspace, &agent).await.unwrap().unwrap();
+    let session = catalog.session(agent, &session).await.unwrap().unwrap();
+    while catalog.turns(session).await.unwrap()[0].said.is_empty() {
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    signal(child.id(), Signal::KILL);
+    finish(child);
+    assert_eq!(latest(&machine), "failed");
+    let turn = &catalog.turns(session).await.unwrap()[0];
+    assert_eq!(turn.said, "said before it was too late");
+    assert_eq!(turn.failure.as_deref(), Some("abandoned"));
+}
+
 fn latest(machine: &Machine) -> String {
     let done = machine.run(&["sessions", "ls", "-w", "acme", "-a", "clerk", "--json"]);
     let session: Value = serde_json::from_str(&done.out).unwrap_or_default();
