@@ -57,6 +57,7 @@ fn pool(limits: &Limits) -> PoolingAllocationConfig {
         .total_memories(turns.saturating_mul(MEMORIES_PER_TURN))
         .total_tables(turns.saturating_mul(TABLES_PER_TURN))
         .total_stacks(turns)
+        .total_gc_heaps(turns)
         .max_core_instances_per_component(instances)
         .max_core_instance_size(INSTANCE_BYTES_MAX)
         .max_component_instance_size(INSTANCE_BYTES_MAX)

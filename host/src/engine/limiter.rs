@@ -9,32 +9,37 @@ use crate::limits::Limits;
 const MEMORIES_MAX: usize = 32;
 const TABLES_MAX: usize = 64;
 
-/// A running sum against its bound.
+/// A running sum against its bound. Nothing is ever given back: memories do not shrink, and a
+/// guest can make a growth fail whenever it likes.
 #[derive(Debug)]
 struct Sum {
     held: usize,
     max: usize,
-    /// What was granted last, taken back if the growth then fails all the same.
-    granted: usize,
+}
+
+/// What became of a growth.
+enum Growth {
+    Granted,
+    /// Its memory or table is not made for it: no concern of the host's.
+    OverItsOwn,
+    OverOurs,
 }
 
 impl Sum {
     fn new(max: usize) -> Self {
-        Self { held: 0, max, granted: 0 }
+        Self { held: 0, max }
     }
 
-    fn grow(&mut self, current: usize, desired: usize) -> bool {
+    fn grow(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> Growth {
         let growth = desired.saturating_sub(current);
         let Some(held) = self.held.checked_add(growth).filter(|held| *held <= self.max) else {
-            return false;
+            return Growth::OverOurs;
         };
+        if maximum.is_some_and(|maximum| desired > maximum) {
+            return Growth::OverItsOwn;
+        }
         self.held = held;
-        self.granted = growth;
-        true
-    }
-
-    fn take_back(&mut self) {
-        self.held = self.held.saturating_sub(std::mem::take(&mut self.granted));
+        Growth::Granted
     }
 }
 
@@ -63,6 +68,13 @@ impl Limiter {
         self.refused
     }
 
+    fn granted(&mut self, growth: Growth, kind: LimitKind) -> bool {
+        if matches!(growth, Growth::OverOurs) {
+            self.refused = Some(kind);
+        }
+        matches!(growth, Growth::Granted)
+    }
+
     /// Bytes of all memories. They never shrink, so this is the most that the guest held.
     pub(super) fn memory_bytes(&self) -> usize {
         self.memory_bytes.held
@@ -86,21 +98,8 @@ impl ResourceLimiter for Limiter {
         desired: usize,
         maximum: Option<usize>,
     ) -> Result<bool> {
-        // A memory's own maximum is its author's, and no concern of the host's.
-        if maximum.is_some_and(|maximum| desired > maximum) {
-            return Ok(false);
-        }
-        let granted = self.memory_bytes.grow(current, desired);
-        if !granted {
-            self.refused = Some(LimitKind::Memory);
-        }
-        Ok(granted)
-    }
-
-    fn memory_grow_failed(&mut self, error: wasmtime::Error) -> Result<()> {
-        tracing::debug!(error = format!("{error:#}"), "a guest's memory did not grow");
-        self.memory_bytes.take_back();
-        Ok(())
+        let growth = self.memory_bytes.grow(current, desired, maximum);
+        Ok(self.granted(growth, LimitKind::Memory))
     }
 
     fn table_growing(
@@ -109,20 +108,8 @@ impl ResourceLimiter for Limiter {
         desired: usize,
         maximum: Option<usize>,
     ) -> Result<bool> {
-        if maximum.is_some_and(|maximum| desired > maximum) {
-            return Ok(false);
-        }
-        let granted = self.table_elements.grow(current, desired);
-        if !granted {
-            self.refused = Some(LimitKind::Table);
-        }
-        Ok(granted)
-    }
-
-    fn table_grow_failed(&mut self, error: wasmtime::Error) -> Result<()> {
-        tracing::debug!(error = format!("{error:#}"), "a guest's table did not grow");
-        self.table_elements.take_back();
-        Ok(())
+        let growth = self.table_elements.grow(current, desired, maximum);
+        Ok(self.granted(growth, LimitKind::Table))
     }
 
     fn instances(&self) -> usize {

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use anyhow::Context;
+use bytes::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use wasmtime::component::Linker;
 
@@ -122,7 +123,8 @@ impl Engine {
     /// [`LoadError::Unfit`] if they are none that this host can run.
     pub async fn load(&self, bytes: &[u8]) -> Result<Component, LoadError> {
         component::check_kind(bytes)?;
-        let key = CacheKey::of(&self.0.engine, bytes);
+        let bytes = Bytes::copy_from_slice(bytes);
+        let key = self.key(&bytes).await?;
         let slot = self.slot(key);
         let mut slot = slot.lock().await;
         if let Some(guest) = slot.upgrade() {
@@ -136,11 +138,7 @@ impl Engine {
 
     /// What is to be said of some bytes without running them.
     pub async fn inspect(&self, bytes: &[u8]) -> Inspection {
-        let compiled = match component::check_kind(bytes) {
-            Ok(()) => self.compiled(CacheKey::of(&self.0.engine, bytes), bytes).await,
-            Err(error) => Err(error),
-        };
-        let compiled = match compiled {
+        let compiled = match self.checked(bytes).await {
             Ok(compiled) => compiled,
             Err(error) => return Inspection::unfit(error.to_string()),
         };
@@ -151,6 +149,20 @@ impl Engine {
             Err(error) => Verdict::Unfit(error.to_string()),
         };
         Inspection { imports, exports, verdict }
+    }
+
+    async fn checked(&self, bytes: &[u8]) -> Result<wasmtime::component::Component, LoadError> {
+        component::check_kind(bytes)?;
+        let bytes = Bytes::copy_from_slice(bytes);
+        let key = self.key(&bytes).await?;
+        self.compiled(key, bytes).await
+    }
+
+    // Off the turn's thread: a component may have a hundred megabytes.
+    async fn key(&self, bytes: &Bytes) -> Result<CacheKey, LoadError> {
+        let (inner, bytes) = (self.0.clone(), bytes.clone());
+        let key = tokio::task::spawn_blocking(move || CacheKey::of(&inner.engine, &bytes));
+        key.await.map_err(|panic| LoadError::Host(panic.into()))
     }
 
     fn slot(&self, key: CacheKey) -> Slot {
@@ -166,10 +178,9 @@ impl Engine {
     async fn compiled(
         &self,
         key: CacheKey,
-        bytes: &[u8],
+        bytes: Bytes,
     ) -> Result<wasmtime::component::Component, LoadError> {
         let inner = self.0.clone();
-        let bytes = bytes.to_vec();
         // The semaphore is never closed.
         let _turn = self.0.compilations.acquire().await;
         let compiled = tokio::task::spawn_blocking(move || inner.fetch_or_compile(key, &bytes));

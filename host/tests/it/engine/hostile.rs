@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bailiwick::engine::{End, LimitKind, Report};
+use bailiwick::engine::{Allocation, End, EngineOptions, LimitKind, Report};
 use bailiwick::limits::{Limits, READ_BYTES_MAX, TURN_TEXT_BYTES_MAX, TURN_WAKES_MAX};
 
 use super::{Host, Recorder, limits, wat};
@@ -97,6 +97,18 @@ async fn memories_are_bounded_together() {
     let many: String = (0..8).map(|_| "(memory 32)").collect();
     let guest = wat::alone(&format!("{many} {}", wat::ECHO));
     assert_limit(&beside_others(&host, &guest, "").await, LimitKind::Memory);
+}
+
+/// A growth that fails gives nothing back of what was granted before.
+#[tokio::test]
+async fn failed_growths_do_not_make_room() {
+    for allocation in [Allocation::OnDemand, Allocation::Pooling] {
+        let limits = Limits { guest_memory_bytes_max: 8 << 20, host_turns_max: 4, ..limits() };
+        let host = Host::with(limits, EngineOptions { cache_dir: None, allocation });
+        let report = beside_others(&host, &wat::alone(wat::FAILED_GROWTHS), "").await;
+        assert_limit(&report, LimitKind::Memory);
+        assert!(report.usage.guest_memory_bytes <= 8 << 20, "{:?}", report.usage);
+    }
 }
 
 /// Tables are bounded as memories are.

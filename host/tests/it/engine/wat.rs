@@ -83,6 +83,22 @@ pub(super) const DEEP_CALLS: &str = r#"
         (call $run (local.get 0) (local.get 1) (local.get 2)
             (local.get 3) (local.get 4) (local.get 5)))"#;
 
+/// A `run` that grows a memory a MiB at a time, and between has another one fail to grow; it
+/// gives up once it holds 64 MiB, or is refused one.
+pub(super) const FAILED_GROWTHS: &str = r#"
+    (memory $fixed 1 1)
+    (memory $other 1)
+    (func (export "run") (param i32 i32 i32 i32 i32 i32) (result i32)
+        (local $left i32)
+        (local.set $left (i32.const 64))
+        (loop $again
+            (drop (memory.grow $fixed (i32.const 100)))
+            (br_if $again (i32.and
+                (i32.ge_s (memory.grow $other (i32.const 16)) (i32.const 0))
+                (i32.gt_s (local.tee $left (i32.sub (local.get $left) (i32.const 1)))
+                    (i32.const 0)))))
+        unreachable)"#;
+
 /// A guest that calls the host from ever deeper down.
 pub(super) fn deep_host_calls() -> Vec<u8> {
     let imports = r#"(import "bailiwick:agent/session@0.1.0" (instance $session
