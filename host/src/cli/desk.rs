@@ -17,16 +17,18 @@ use super::output::counted;
 use super::running::give_up_dead;
 use super::store::{Opened, open, open_own};
 
+const KEPT: &str = "Where things are kept";
+
 /// Where things are kept.
 #[derive(Clone, Debug, Args)]
 pub(super) struct Place {
     /// Where files are kept: a directory that exists, or `s3://BUCKET/PREFIX`. By default in the
     /// data directory.
-    #[arg(long, global = true, env = "BAILIWICK_STORE", value_name = "STORE")]
+    #[arg(long, global = true, env = "BAILIWICK_STORE", value_name = "STORE", help_heading = KEPT)]
     store: Option<StoreLocation>,
     /// Where this host keeps its catalog, its cache and, by default, the files
     /// [default: $XDG_DATA_HOME/bailiwick or ~/.local/share/bailiwick].
-    #[arg(long, global = true, env = "BAILIWICK_DATA", value_name = "DIR")]
+    #[arg(long, global = true, env = "BAILIWICK_DATA", value_name = "DIR", help_heading = KEPT)]
     data_dir: Option<PathBuf>,
 }
 

@@ -17,7 +17,7 @@ use super::{Names, as_json};
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Ls {
     /// Which folder; by default the scopes in reach.
-    #[arg(default_value = "")]
+    #[arg(default_value = "", hide_default_value = true)]
     path: String,
     #[command(flatten)]
     names: Names,
