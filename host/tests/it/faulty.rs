@@ -1,6 +1,7 @@
 //! A store that fails when it is told to, and counts what it is asked.
 
 use std::ops::Range;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -40,16 +41,27 @@ pub(crate) const POISON: [&str; 5] = [
     "deadbeef-dead-4ead-8ead-deadbeefdead",
 ];
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Faulty {
     inner: Arc<dyn ObjectStore>,
     plan: Arc<Mutex<Plan>>,
     calls: Arc<AtomicUsize>,
+    meanwhile: Arc<Mutex<Option<Meanwhile>>>,
 }
+
+/// What happens just before a call, by its number.
+type Meanwhile = (usize, Pin<Box<dyn Future<Output = ()> + Send>>);
 
 impl Faulty {
     pub(crate) fn new(inner: Arc<dyn ObjectStore>) -> Self {
-        Self { inner, plan: Arc::new(Mutex::new(Plan::None)), calls: Arc::default() }
+        let plan = Arc::new(Mutex::new(Plan::None));
+        Self { inner, plan, calls: Arc::default(), meanwhile: Arc::default() }
+    }
+
+    /// Lets something else happen just before a call, counted from 0 from now on.
+    pub(crate) fn meanwhile(&self, nth: usize, change: impl Future<Output = ()> + Send + 'static) {
+        self.plan(Plan::None);
+        *self.meanwhile.lock().unwrap() = Some((nth, Box::pin(change)));
     }
 
     /// Sets the plan and counts calls from 0 again.
@@ -67,6 +79,10 @@ impl Faulty {
         call: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
         let number = self.calls.fetch_add(1, Ordering::SeqCst);
+        let due = self.meanwhile.lock().unwrap().take_if(|(nth, _)| *nth == number);
+        if let Some((_, change)) = due {
+            change.await;
+        }
         let plan = *self.plan.lock().unwrap();
         let fault = match plan {
             Plan::Every(fault) => Some(fault),
@@ -82,6 +98,12 @@ impl Faulty {
             }
             Some(Fault::Hang) => std::future::pending().await,
         }
+    }
+}
+
+impl std::fmt::Debug for Faulty {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Faulty")
     }
 }
 

@@ -13,4 +13,5 @@ mod examples;
 mod faulty;
 mod guests;
 mod local;
+mod semantics;
 mod space;

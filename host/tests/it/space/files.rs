@@ -133,6 +133,21 @@ async fn a_move_never_loses_the_file() {
     assert!(missing.message.contains("session/a"), "{missing}");
 }
 
+/// A source that is changed while it is moved stays, and so does its copy.
+#[tokio::test]
+async fn a_source_that_changes_meanwhile_stays() {
+    let world = World::new();
+    let (space, other) = (world.space(), world.another_host().space());
+    put(&space, "session/a", "old").await;
+    // The third call, after the look at the source and the copy, is the deletion.
+    world.store.meanwhile(2, async move { put(&other, "session/a", "newer").await });
+    let moved = space.relocate("session/a", "session/b", Precondition::IfAbsent).await;
+    let error = moved.unwrap_err();
+    assert_eq!((error.code, error.reason), (ErrorCode::Conflict, "source-changed"));
+    assert_eq!(cat(&space, "session/a").await, "newer");
+    assert_eq!(cat(&space, "session/b").await, "old");
+}
+
 /// What is too large to show is kept under a name of its content: a retry writes the same file.
 #[tokio::test]
 async fn a_spilled_result_names_its_file() {
