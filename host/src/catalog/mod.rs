@@ -4,6 +4,8 @@
 //! One SQLite database, opened for one store; names are unique within their parent, and a
 //! workspace's parent is its store. What was answered is on disk.
 
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -115,9 +117,11 @@ impl Catalog {
     /// [`CatalogError::Unavailable`] if the file cannot be read or written, is no database, or
     /// was written by a later version of this host.
     pub async fn open(options: CatalogOptions<'_>) -> Result<Self, CatalogError> {
+        create_private(options.file)
+            .with_context(|| format!("cannot open {}", options.file.display()))
+            .map_err(CatalogError::unavailable)?;
         let connect = SqliteConnectOptions::new()
             .filename(options.file)
-            .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full)
             .foreign_keys(true)
@@ -146,6 +150,12 @@ impl Catalog {
     fn now(&self) -> i64 {
         integer(self.clock.now_ms())
     }
+}
+
+/// Makes the file for its owner alone, wherever it is: it holds what people asked and were told.
+/// SQLite gives its other files the same mode.
+fn create_private(file: &Path) -> std::io::Result<()> {
+    OpenOptions::new().create(true).append(true).mode(0o600).open(file).map(drop)
 }
 
 async fn store_id(pool: &SqlitePool, location: &str) -> Result<Uuid, CatalogError> {

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use bailiwick::scope::{SkillTable, WorkspaceId};
+use bailiwick::scope::{Sha256, Skill, SkillFile, SkillTable, WorkspaceId};
 use bailiwick::space::{self, Storage};
 use bytes::Bytes;
+use uuid::Uuid;
 
 use super::failure::Failure;
 
@@ -38,14 +39,13 @@ impl FromStr for SkillArgument {
     }
 }
 
-/// Publishes what the folders hold, and binds each under its slug.
-pub(super) async fn bind(
-    storage: &Arc<Storage>,
-    owner: WorkspaceId,
-    skills: &[SkillArgument],
-) -> Result<SkillTable, Failure> {
-    let mut table = SkillTable::default();
-    for SkillArgument { slug, directory } in skills {
+/// A skill that was read: its slug and its files.
+pub(super) type ReadSkill = (String, Vec<(String, Bytes)>);
+
+/// Reads the folders. Slugs and paths that are not legal are refused here.
+pub(super) fn read(skills: &[SkillArgument]) -> Result<Vec<ReadSkill>, Failure> {
+    let mut slugs = SkillTable::default();
+    let read = |SkillArgument { slug, directory }: &SkillArgument| {
         let mut files = Vec::new();
         walk(directory, "", &mut files)?;
         if files.is_empty() {
@@ -54,13 +54,33 @@ pub(super) async fn bind(
                 "the skill `{slug}` is empty: {shown} holds no files"
             )));
         }
-        let skill = storage.publish_skill(owner, files).await?;
-        let is_first = table.bind(slug, Arc::new(skill)).map_err(space::Error::from)?;
+        let nobody = WorkspaceId(Uuid::nil());
+        let paths = files.iter().map(|(path, _)| (path.clone(), UNPUBLISHED));
+        let skill = Skill::new(nobody, paths).map_err(space::Error::from)?;
+        let is_first = slugs.bind(slug, Arc::new(skill)).map_err(space::Error::from)?;
         if !is_first {
             return Err(Failure::new(format!(
                 "the skill `{slug}` is given twice: use another slug"
             )));
         }
+        Ok((slug.clone(), files))
+    };
+    skills.iter().map(read).collect()
+}
+
+/// Stands in for a file until it is published.
+const UNPUBLISHED: SkillFile = SkillFile { sha256: Sha256([0; 32]), size: 0, modified_ms: 0 };
+
+/// Publishes skills, and binds each under its slug.
+pub(super) async fn publish(
+    storage: &Arc<Storage>,
+    owner: WorkspaceId,
+    skills: Vec<ReadSkill>,
+) -> Result<SkillTable, Failure> {
+    let mut table = SkillTable::default();
+    for (slug, files) in skills {
+        let skill = storage.publish_skill(owner, files).await?;
+        table.bind(&slug, Arc::new(skill)).map_err(space::Error::from)?;
     }
     Ok(table)
 }
@@ -91,12 +111,12 @@ fn walk(directory: &Path, below: &str, files: &mut Vec<(String, Bytes)>) -> Resu
         if files.len() == FILES_MAX {
             return Err(Failure::new(format!("a skill is at most {FILES_MAX} files")));
         }
-        files.push((format!("{below}{name}"), read(&path)?));
+        files.push((format!("{below}{name}"), contents(&path)?));
     }
     Ok(())
 }
 
-fn read(path: &Path) -> Result<Bytes, Failure> {
+fn contents(path: &Path) -> Result<Bytes, Failure> {
     let no_follow = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
     let file = OpenOptions::new()
         .read(true)

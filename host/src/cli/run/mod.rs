@@ -1,36 +1,33 @@
 //! One turn, from the command line.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use bailiwick::catalog::{Answer, CatalogError, Lease, Question, Start};
-use bailiwick::engine::{
-    Allocation, Cancel, Component, End, Engine, EngineOptions, Report, Request, Usage,
-};
-use bailiwick::limits::Limits;
-use bailiwick::scope::{Coordinates, Deletion, MountTable, Sha256, WorkspaceId};
+use bailiwick::catalog::{CatalogError, Lease};
+use bailiwick::engine::{Cancel, Component, End, Engine, Report, Request, Usage};
 use bailiwick::space::Space;
 use clap::Args;
-use sha2::Digest;
 
 use super::Outcome;
 use super::desk::{Desk, Place};
 use super::exit;
 use super::failure::{Failure, say};
 use super::interrupt::Interrupts;
-use super::names::{Ids, InSession};
-use super::running::Running;
-use super::skills::{SkillArgument, bind};
+use super::names::InSession;
+use super::skills::SkillArgument;
 
 mod ending;
 mod grants;
 mod input;
 mod lease;
+mod prepare;
 mod watch;
 
 use grants::GrantArgument;
 use input::TextArgument;
 pub(super) use input::component;
+pub(super) use prepare::engine;
+use prepare::{Guest, Prepared};
 use watch::{Pieces, Watch};
 
 /// Runs one turn of a guest.
@@ -67,110 +64,24 @@ pub(super) struct Run {
     json: bool,
 }
 
-/// A component, and the bytes that it was made of.
-struct Guest {
-    component: Component,
-    bytes: Vec<u8>,
-    sha256: Sha256,
-}
-
-/// Whose turn it is, what runs, and what it answers.
-struct Prepared {
-    guest: Guest,
-    ids: Ids,
-    question: Option<Question>,
-}
-
-/// What a turn is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Purpose {
-    Ask,
-    Answer,
-}
-
 impl Run {
-    /// Everything that can be refused is refused before anything is made.
     pub(super) async fn run(self, place: Place) -> Outcome {
-        let grant = grants::combine(&self.grants)?;
-        let (input, answer) = input::texts(self.input.as_ref(), self.answer.as_ref()).await?;
-        let (engine, interrupts) = (engine(&place)?, Interrupts::listen()?);
-        let given = match &self.component {
-            Some(path) => Some(load(&engine, component(path).await?, path).await?),
-            None => None,
-        };
-        let desk = Desk::open(&place).await?;
-        let purpose = if answer.is_some() { Purpose::Answer } else { Purpose::Ask };
-        let Prepared { guest, ids, question } =
-            self.prepare(&desk, &engine, given, purpose).await?;
-        let (workspace, agent, session) = ids;
-        let _ours = Running::take(&desk.data_dir, session).await?;
-        let skills = bind(&desk.storage, workspace, &self.skills).await?;
-        let input = input.or_else(|| question.as_ref().map(|question| question.input.clone()));
-        let input = input.unwrap_or_default();
-        let answers = question.as_ref().zip(answer.as_deref());
-        let start = Start {
-            session,
-            component: guest.sha256,
-            input: &input,
-            answer: answers.map(|(question, text)| Answer { question: question.turn, text }),
-        };
-        let lease = match desk.catalog.start_turn(start).await {
-            Ok(lease) => lease,
-            Err(error) => {
-                self.take_back_skills(&desk, workspace).await?;
-                return Err(self.not_started(error));
+        let mut interrupts = Interrupts::listen()?;
+        let prepared = tokio::select! {
+            prepared = Prepared::new(&self, &place) => prepared?,
+            () = interrupts.next() => {
+                return Err(Failure::Cancelled("cancelled before the turn began".to_owned()));
             }
         };
-        let coordinates = Coordinates { workspace, agent, session: Some(session) };
-        let space = desk.storage.space(MountTable::new(coordinates, grant, skills));
+        let lease = prepared.start(&self).await?;
+        let Prepared { desk, engine, guest, space, input, answer, ours, .. } = prepared;
         let request = Request { input, answer, attempt: lease.attempt };
         let watch = Watch::start(if self.json { Pieces::Kept } else { Pieces::Printed });
         let turn = Turn { desk: &desk, lease, watch: &watch, interrupts };
         let report = turn.run(&engine, &guest.component, space, request).await;
-        self.finish(&desk, lease, guest, report, watch).await
-    }
-
-    /// Whose turn it is and what runs. Nothing is made for an answer.
-    async fn prepare(
-        &self,
-        desk: &Desk,
-        engine: &Engine,
-        given: Option<Guest>,
-        purpose: Purpose,
-    ) -> Result<Prepared, Failure> {
-        match (purpose, given) {
-            (Purpose::Ask, Some(guest)) => {
-                let ids = self.names.make(&desk.catalog).await?;
-                Ok(Prepared { guest, ids, question: None })
-            }
-            (Purpose::Ask, None) => Err(Failure::new("name the component to run")),
-            (Purpose::Answer, given) => {
-                let (ids, question) = self.question(desk).await?;
-                let guest = match given {
-                    Some(guest) => guest,
-                    None => resumed(desk, engine, &question).await?,
-                };
-                Ok(Prepared { guest, ids, question: Some(question) })
-            }
-        }
-    }
-
-    /// What was published into a workspace that was deleted meanwhile would stay for ever. Its
-    /// id is never used again, so nobody else's files can be meant.
-    async fn take_back_skills(&self, desk: &Desk, workspace: WorkspaceId) -> Result<(), Failure> {
-        let now = desk.catalog.workspace(&self.names.agent.workspace.workspace).await?;
-        if now != Some(workspace) {
-            desk.storage.empty(Deletion::Workspace(workspace)).await?;
-        }
-        Ok(())
-    }
-
-    /// The question to be answered, and whose it is. Nothing is made for an answer.
-    async fn question(&self, desk: &Desk) -> Result<(Ids, Question), Failure> {
-        let ids = self.names.find(&desk.catalog).await?;
-        let question = desk.catalog.question(ids.2).await?;
-        let question = question.ok_or_else(|| self.not_started(CatalogError::NoQuestion))?;
-        Ok((ids, question))
+        let outcome = self.finish(&desk, lease, guest, report, watch).await;
+        drop(ours);
+        outcome
     }
 
     fn not_started(&self, error: CatalogError) -> Failure {
@@ -213,31 +124,6 @@ impl Run {
         }
         ending::show(&report, &seen, self, lease)
     }
-}
-
-pub(super) fn engine(place: &Place) -> Result<Engine, Failure> {
-    let cache_dir = Some(place.cache_dir()?);
-    let options = EngineOptions { cache_dir, allocation: Allocation::OnDemand };
-    Engine::new(Limits::default(), options).map_err(|error| {
-        Failure::because("no guest can be run on this machine", &format!("{error:#}"))
-    })
-}
-
-async fn load(engine: &Engine, bytes: Vec<u8>, path: &Path) -> Result<Guest, Failure> {
-    let sha256 = Sha256(sha2::Sha256::digest(&bytes).into());
-    let component = engine.load(&bytes).await.map_err(|error| {
-        Failure::because(format!("this host cannot run {}", path.display()), &error)
-    })?;
-    Ok(Guest { component, bytes, sha256 })
-}
-
-/// The component that asked, as it was then.
-async fn resumed(desk: &Desk, engine: &Engine, question: &Question) -> Result<Guest, Failure> {
-    let bytes = desk.catalog.component(question.component).await?;
-    let bytes = bytes.ok_or_else(|| {
-        Failure::new("the component that asked is not kept any more: name one to go on with")
-    })?;
-    load(engine, bytes, Path::new("the component that asked")).await
 }
 
 /// A turn that was begun.

@@ -33,14 +33,19 @@ fn reading_commands_make_nothing() {
     assert_eq!(machine.ok(&["workspaces", "ls", "--json"]), "");
 }
 
-/// The data directory is its owner's alone.
+/// What is kept is its owner's alone, also in a directory that others can read.
 #[test]
-fn the_data_directory_is_made_for_its_owner_alone() {
+fn the_data_directory_and_the_catalog_are_their_owners_alone() {
     use std::os::unix::fs::PermissionsExt;
     let machine = Machine::new();
+    let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode();
     machine.ok(&["workspaces", "ls"]);
-    let mode = std::fs::metadata(machine.data_dir()).unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o700);
+    assert_eq!(mode(&machine.data_dir()) & 0o777, 0o700);
+    std::fs::create_dir(machine.path("open")).unwrap();
+    machine.ok(&["workspaces", "new", "acme", "--data-dir", "open"]);
+    for file in ["catalog.sqlite", "catalog.sqlite-wal"] {
+        assert_eq!(mode(&machine.path("open").join(file)) & 0o777, 0o600, "{file}");
+    }
 }
 
 /// Deleting takes the files along, and a name made again begins empty.

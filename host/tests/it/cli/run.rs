@@ -136,6 +136,7 @@ fn wrong_skills_and_grants_are_refused() {
         assert_eq!(done.code, Some(code), "{options:?}: {done:?}");
         assert!(done.err.contains(told), "{options:?}: {done:?}");
     }
+    assert_eq!(machine.ok(&["workspaces", "ls", "--json"]), "");
 }
 
 /// Ctrl-C asks a guest to stop; one that does not listen is ended by the second.

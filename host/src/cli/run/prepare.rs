@@ -1,0 +1,149 @@
+//! Everything before a turn begins.
+
+use std::path::Path;
+
+use bailiwick::catalog::{Answer, CatalogError, Lease, Question, Start};
+use bailiwick::engine::{Allocation, Component, Engine, EngineOptions};
+use bailiwick::limits::Limits;
+use bailiwick::scope::{Coordinates, Deletion, MountTable, SessionId, Sha256, WorkspaceId};
+use bailiwick::space::Space;
+use sha2::Digest;
+
+use super::super::desk::{Desk, Place};
+use super::super::failure::Failure;
+use super::super::names::Ids;
+use super::super::running::Running;
+use super::super::skills;
+use super::{Run, grants, input};
+
+/// A component, and the bytes that it was made of.
+pub(super) struct Guest {
+    pub(super) component: Component,
+    pub(super) bytes: Vec<u8>,
+    sha256: Sha256,
+}
+
+/// All that a turn needs.
+pub(super) struct Prepared {
+    pub(super) desk: Desk,
+    pub(super) engine: Engine,
+    pub(super) guest: Guest,
+    pub(super) space: Space,
+    pub(super) input: String,
+    pub(super) answer: Option<String>,
+    /// No other process runs a turn of the session.
+    pub(super) ours: Running,
+    question: Option<Question>,
+    workspace: WorkspaceId,
+    session: SessionId,
+}
+
+/// Whose turn it is, what runs, and what it answers.
+struct Parties {
+    guest: Guest,
+    ids: Ids,
+    question: Option<Question>,
+}
+
+impl Prepared {
+    /// What can be refused by looking at what was given is refused before anything is made.
+    pub(super) async fn new(run: &Run, place: &Place) -> Result<Self, Failure> {
+        let grant = grants::combine(&run.grants)?;
+        let skills = skills::read(&run.skills)?;
+        let (input, answer) = input::texts(run.input.as_ref(), run.answer.as_ref()).await?;
+        let engine = engine(place)?;
+        let given = match &run.component {
+            Some(path) => Some(load(&engine, input::component(path).await?, path).await?),
+            None => None,
+        };
+        let desk = Desk::open(place).await?;
+        let Parties { guest, ids, question } = match &answer {
+            None => asking(run, &desk, given).await?,
+            Some(_) => answering(run, &desk, &engine, given).await?,
+        };
+        let (workspace, agent, session) = ids;
+        let ours = Running::take(&desk.data_dir, session).await?;
+        let skills = skills::publish(&desk.storage, workspace, skills).await?;
+        let coordinates = Coordinates { workspace, agent, session: Some(session) };
+        let space = desk.storage.space(MountTable::new(coordinates, grant, skills));
+        let asked = question.as_ref().map(|question| question.input.clone());
+        let input = input.or(asked).unwrap_or_default();
+        Ok(Self { desk, engine, guest, space, input, answer, ours, question, workspace, session })
+    }
+
+    /// Writes the turn down as running.
+    pub(super) async fn start(&self, run: &Run) -> Result<Lease, Failure> {
+        let answers = self.question.as_ref().zip(self.answer.as_deref());
+        let start = Start {
+            session: self.session,
+            component: self.guest.sha256,
+            input: &self.input,
+            answer: answers.map(|(question, text)| Answer { question: question.turn, text }),
+        };
+        match self.desk.catalog.start_turn(start).await {
+            Ok(lease) => Ok(lease),
+            Err(error) => {
+                self.take_back_skills(run).await?;
+                Err(run.not_started(error))
+            }
+        }
+    }
+
+    /// What was published into a workspace that was deleted meanwhile would stay for ever. Its
+    /// id is never used again, so nobody else's files can be meant.
+    async fn take_back_skills(&self, run: &Run) -> Result<(), Failure> {
+        let name = &run.names.agent.workspace.workspace;
+        if self.desk.catalog.workspace(name).await? != Some(self.workspace) {
+            self.desk.storage.empty(Deletion::Workspace(self.workspace)).await?;
+        }
+        Ok(())
+    }
+}
+
+async fn asking(run: &Run, desk: &Desk, given: Option<Guest>) -> Result<Parties, Failure> {
+    let guest = given.ok_or_else(|| Failure::new("name the component to run"))?;
+    let ids = run.names.make(&desk.catalog).await?;
+    Ok(Parties { guest, ids, question: None })
+}
+
+/// Nothing is made for an answer: what asked is there.
+async fn answering(
+    run: &Run,
+    desk: &Desk,
+    engine: &Engine,
+    given: Option<Guest>,
+) -> Result<Parties, Failure> {
+    let ids = run.names.find(&desk.catalog).await?;
+    let question = desk.catalog.question(ids.2).await?;
+    let question = question.ok_or_else(|| run.not_started(CatalogError::NoQuestion))?;
+    let guest = match given {
+        Some(guest) => guest,
+        None => resumed(desk, engine, &question).await?,
+    };
+    Ok(Parties { guest, ids, question: Some(question) })
+}
+
+pub(in crate::cli) fn engine(place: &Place) -> Result<Engine, Failure> {
+    let cache_dir = Some(place.cache_dir()?);
+    let options = EngineOptions { cache_dir, allocation: Allocation::OnDemand };
+    Engine::new(Limits::default(), options).map_err(|error| {
+        Failure::because("no guest can be run on this machine", &format!("{error:#}"))
+    })
+}
+
+async fn load(engine: &Engine, bytes: Vec<u8>, path: &Path) -> Result<Guest, Failure> {
+    let sha256 = Sha256(sha2::Sha256::digest(&bytes).into());
+    let component = engine.load(&bytes).await.map_err(|error| {
+        Failure::because(format!("this host cannot run {}", path.display()), &error)
+    })?;
+    Ok(Guest { component, bytes, sha256 })
+}
+
+/// The component that asked, as it was then.
+async fn resumed(desk: &Desk, engine: &Engine, question: &Question) -> Result<Guest, Failure> {
+    let bytes = desk.catalog.component(question.component).await?;
+    let bytes = bytes.ok_or_else(|| {
+        Failure::new("the component that asked is not kept any more: name one to go on with")
+    })?;
+    load(engine, bytes, Path::new("the component that asked")).await
+}
