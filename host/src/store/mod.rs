@@ -15,10 +15,12 @@ mod layout;
 mod local;
 mod location;
 mod memory;
+pub mod s3;
 
 pub use local::{LocalReport, LocalStore, Twins};
 pub use location::{LocationError, StoreLocation};
 pub use memory::MemoryStore;
+pub use s3::{S3Config, S3Store};
 
 /// Which content a key holds. Opaque: equal revisions of a key mean equal bytes, and nothing
 /// else can be read from one. It changes with every change of bytes.

@@ -1,0 +1,211 @@
+//! What an operator says about a bucket, and the client made of it.
+
+use std::time::Duration;
+
+use anyhow::{Context, bail, ensure};
+use aws_config::meta::region::ProvideRegion;
+use aws_config::timeout::TimeoutConfig;
+use aws_config::{BehaviorVersion, SdkConfig};
+use aws_sdk_s3::Client;
+use aws_sdk_s3::config::retry::RetryConfig;
+use aws_sdk_s3::config::{
+    ProvideCredentials, Region, RequestChecksumCalculation, ResponseChecksumValidation,
+    SharedCredentialsProvider, StalledStreamProtectionConfig,
+};
+
+use crate::limits::OPERATOR_PREFIX_BYTES_MAX;
+
+/// How a bucket is reached, and how objects are kept in it.
+///
+/// What is not set comes from where the AWS tools take it: environment (`AWS_REGION`,
+/// `AWS_ENDPOINT_URL_S3`, `AWS_ACCESS_KEY_ID`, …), profile, container or instance.
+#[derive(Clone, Debug)]
+pub struct S3Config {
+    /// The bucket; it must exist.
+    pub bucket: String,
+    /// What every key starts with, at most 64 bytes with its `/`; empty for none.
+    pub prefix: String,
+    /// The server's URL, when it is not AWS and the environment does not name it.
+    pub endpoint: Option<String>,
+    /// The region; where none is named at all, `us-east-1`.
+    pub region: Option<String>,
+    /// How the bucket stands in a URL.
+    pub addressing: Addressing,
+    /// How the server is to encrypt what it keeps.
+    pub encryption: Encryption,
+    /// Whose authority is used, when not that of the environment.
+    pub credentials: Option<SharedCredentialsProvider>,
+    /// Sizes and time limits.
+    pub tuning: Tuning,
+}
+
+/// How the bucket stands in a URL.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Addressing {
+    /// In the path for an endpoint that was named, in the host name for AWS.
+    #[default]
+    Automatic,
+    /// `https://server/bucket/key`.
+    Path,
+    /// `https://bucket.server/key`.
+    VirtualHost,
+}
+
+/// How the server is to encrypt an object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Encryption {
+    /// As the bucket's own setting says.
+    #[default]
+    BucketDefault,
+    /// With keys that the server manages (`AES256`).
+    ServerKeys,
+    /// With a key of the key management service; without an id, its default one.
+    ManagedKey(Option<String>),
+}
+
+/// Sizes and time limits of the S3 store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tuning {
+    /// Bytes of one part of an upload, at least 5 MiB; two parts are held.
+    pub part_bytes: usize,
+    /// Largest object that one copy request takes, in bytes; a larger one is copied in parts.
+    pub copy_bytes_max: u64,
+    /// How long a connection may take to open, in milliseconds.
+    pub connect_ms_max: u64,
+    /// How long one request may take until its answer begins, in milliseconds.
+    pub request_ms_max: u64,
+    /// How long a change may take, with everything that is tried for it, in milliseconds. Once
+    /// it is over, no request of it is on its way any more.
+    pub change_ms_max: u64,
+    /// How long a transfer may stand still, in milliseconds.
+    pub idle_ms_max: u64,
+    /// How often one request is sent at most.
+    pub attempts_max: u32,
+}
+
+/// Smallest part of an upload that is not its last, in bytes.
+/// <https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html>
+pub(super) const PART_BYTES_MIN: usize = 5 << 20;
+/// Most parts of one upload.
+pub(super) const PARTS_MAX: usize = 10_000;
+
+impl Default for Tuning {
+    fn default() -> Self {
+        Self {
+            part_bytes: 8 << 20,
+            copy_bytes_max: 5 << 30,
+            connect_ms_max: 3_000,
+            request_ms_max: 20_000,
+            change_ms_max: 28_000,
+            idle_ms_max: 20_000,
+            attempts_max: 8,
+        }
+    }
+}
+
+impl S3Config {
+    /// A bucket, the rest as the environment says.
+    pub fn new(bucket: impl Into<String>) -> Self {
+        Self {
+            bucket: bucket.into(),
+            prefix: String::new(),
+            endpoint: None,
+            region: None,
+            addressing: Addressing::default(),
+            encryption: Encryption::default(),
+            credentials: None,
+            tuning: Tuning::default(),
+        }
+    }
+
+    /// What every key starts with: empty, or ending in one `/`.
+    pub(super) fn key_prefix(&self) -> anyhow::Result<String> {
+        let prefix = self.prefix.strip_suffix('/').unwrap_or(&self.prefix);
+        if prefix.is_empty() {
+            return Ok(String::new());
+        }
+        let odd = |segment: &str| {
+            matches!(segment, "" | "." | "..")
+                || segment.contains('\\')
+                || segment.chars().any(char::is_control)
+        };
+        if prefix.split('/').any(odd) {
+            bail!("`{prefix}` is no prefix of keys: write names separated by single `/`");
+        }
+        let prefix = format!("{prefix}/");
+        ensure!(
+            prefix.len() <= OPERATOR_PREFIX_BYTES_MAX,
+            "the key prefix `{prefix}` has {} bytes: it may have {OPERATOR_PREFIX_BYTES_MAX}",
+            prefix.len()
+        );
+        Ok(prefix)
+    }
+
+    pub(super) async fn connect(&self) -> anyhow::Result<Client> {
+        ensure!(
+            self.tuning.part_bytes >= PART_BYTES_MIN,
+            "a part of an upload has at least {PART_BYTES_MIN} bytes"
+        );
+        let shared = self.shared().await;
+        let credentials = shared.credentials_provider().context(NO_CREDENTIALS)?;
+        credentials.provide_credentials().await.context(NO_CREDENTIALS)?;
+        let mut builder = aws_sdk_s3::config::Builder::from(&shared)
+            .request_checksum_calculation(RequestChecksumCalculation::WhenRequired)
+            .response_checksum_validation(ResponseChecksumValidation::WhenRequired);
+        let named = self.endpoint.is_some() || builder_names_endpoint(&shared);
+        let in_path = match self.addressing {
+            Addressing::Path => true,
+            Addressing::VirtualHost => false,
+            Addressing::Automatic => named,
+        };
+        builder.set_force_path_style(Some(in_path));
+        Ok(Client::from_conf(builder.build()))
+    }
+
+    async fn shared(&self) -> SdkConfig {
+        let idle = Duration::from_millis(self.tuning.idle_ms_max);
+        let timeouts = TimeoutConfig::builder()
+            .connect_timeout(Duration::from_millis(self.tuning.connect_ms_max))
+            .operation_attempt_timeout(Duration::from_millis(self.tuning.request_ms_max))
+            .build();
+        let region = match &self.region {
+            Some(region) => Some(Region::new(region.clone())),
+            None => aws_config::default_provider::region::default_provider().region().await,
+        };
+        let mut loader = aws_config::defaults(BehaviorVersion::latest())
+            .region(region.unwrap_or(Region::from_static("us-east-1")))
+            // A change must not be sent twice by somebody who cannot tell whether it was made.
+            .retry_config(RetryConfig::disabled())
+            .timeout_config(timeouts)
+            .stalled_stream_protection(
+                StalledStreamProtectionConfig::enabled().grace_period(idle).build(),
+            );
+        if let Some(endpoint) = &self.endpoint {
+            loader = loader.endpoint_url(endpoint);
+        }
+        if let Some(credentials) = &self.credentials {
+            loader = loader.credentials_provider(credentials.clone());
+        }
+        loader.load().await
+    }
+}
+
+const NO_CREDENTIALS: &str = "no credentials for S3 were found: set AWS_ACCESS_KEY_ID and \
+     AWS_SECRET_ACCESS_KEY, or AWS_PROFILE";
+
+/// Whether environment or profile name an endpoint for S3.
+fn builder_names_endpoint(shared: &SdkConfig) -> bool {
+    let service = shared.service_config().and_then(|config| {
+        let key = aws_types::service_config::ServiceConfigKey::builder()
+            .service_id("S3")
+            .env("AWS_ENDPOINT_URL")
+            .profile("endpoint_url")
+            .build()
+            .ok()?;
+        config.load_config(key)
+    });
+    shared.endpoint_url().is_some() || service.is_some()
+}
+
+#[cfg(test)]
+mod tests;
