@@ -7,6 +7,7 @@ mod fuzz;
 mod guests;
 mod places;
 mod project;
+mod servers;
 mod shell;
 mod test;
 mod toolchain;

@@ -9,11 +9,13 @@ use crate::fuzz;
 use crate::guests;
 use crate::places::Places;
 use crate::project;
+use crate::servers;
 use crate::shell::{self, cargo, shown, step};
 
 /// Sets everything up and runs the checks, or with a filter the tests alone.
 pub(crate) fn run(places: &Places, filter: &[String]) -> Result<()> {
     let guests = guests::build(places)?;
+    servers::ensure(&places.tools)?;
     let mut checks = Vec::new();
     if filter.is_empty() {
         guests::check_used(places)?;

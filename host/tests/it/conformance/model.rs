@@ -363,7 +363,13 @@ impl Pair<'_> {
     fn refused<T>(&self, ability: Option<Ability>, answer: &Result<T, StoreError>) -> bool {
         let refusal =
             matches!(answer, Err(StoreError::Unsupported(_) | StoreError::Unrepresentable(_)));
-        refusal && ability.is_some_and(|ability| self.subject.lacks(ability))
+        let beside_folder = [PUT.0, COMPLETE.0, COPY.0];
+        refusal
+            && ability.is_some_and(|ability| {
+                self.subject.lacks(ability)
+                    || beside_folder.contains(&ability)
+                        && self.subject.lacks(Ability::IfAbsentBesideFolder)
+            })
     }
 }
 

@@ -37,6 +37,10 @@ pub(crate) enum Ability {
     CaseTwins,
     /// Names that differ in normalization alone.
     NormalizationTwins,
+    /// Names with characters that XML cannot hold.
+    NamesBeyondXml,
+    /// `IfAbsent` where there is a folder of that name.
+    IfAbsentBesideFolder,
     /// Listings in byte order. Lacking it is no error, so cases compare without order.
     ByteOrder,
 }
