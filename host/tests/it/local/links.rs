@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bailiwick::clock::SystemClock;
@@ -58,6 +58,14 @@ impl Scene {
         }
     }
 
+    /// The way from a link to what it points to. An absolute link would not be followed by a
+    /// mere confinement to the root either; one within the root is followed by that.
+    fn relative(&self, link: &Path, aim: &Path) -> PathBuf {
+        let Ok(aim) = aim.strip_prefix(&self.root) else { return aim.to_owned() };
+        let up = link.strip_prefix(&self.root).unwrap().components().count() - 1;
+        std::iter::repeat_n(Path::new(".."), up).chain([aim]).collect()
+    }
+
     fn assert_untouched(&self, case: &str) {
         assert_eq!(tree(&self.outside), ["file", "folder", "folder/c"], "{case}");
         let victim = on_disk(&self.root).join("victim");
@@ -99,7 +107,7 @@ async fn no_verb_follows_a_planted_link() {
                 ("planted-root", Target::InsideFolder) => scene.root.join("aside"),
                 _ => scene.target(target),
             };
-            symlink(&aim, &link).unwrap();
+            symlink(scene.relative(&link, &aim), &link).unwrap();
             let rest = match place {
                 "planted-root" => "victim/c",
                 "a/b/planted%" => "a/b/planted",
@@ -177,7 +185,7 @@ async fn a_link_for_one_of_the_stores_own_is_refused() {
                 ".bailiwick-tmp" => fs::remove_dir(&planted).unwrap(),
                 _ => fs::remove_file(&planted).unwrap(),
             }
-            symlink(scene.target(target), &planted).unwrap();
+            symlink(scene.relative(&planted, &scene.target(target)), &planted).unwrap();
             let case = format!("{name} -> {target:?}");
             let error = LocalStore::open_ambient(&scene.root, Arc::new(SystemClock)).unwrap_err();
             let error = format!("{error:#}");
@@ -193,7 +201,8 @@ async fn a_link_among_temporary_files_is_swept_and_not_followed() {
     for target in TARGETS {
         let (scene, store) = Scene::new().await;
         drop(store);
-        symlink(scene.target(target), scene.root.join(".bailiwick-tmp/planted")).unwrap();
+        let planted = scene.root.join(".bailiwick-tmp/planted");
+        symlink(scene.relative(&planted, &scene.target(target)), planted).unwrap();
         drop(open_alone(&scene.root));
         scene.assert_untouched(&format!("{target:?}"));
     }
