@@ -1,7 +1,7 @@
 //! Which thread should touch the disk? Reads and stats of 4 KiB from a directory, four ways, with
 //! 1, 16 and 1,000 turns at once, on the disk at hand and on a slow one.
 //!
-//! `cargo bench -p bailiwick --bench threads`; add `-- --quick` for a look. A slow disk is one
+//! `cargo bench -p bailiwick --bench threads`; add `-- --quick` for a look (a test run is one). A slow disk is one
 //! whose calls take 5 ms longer, for all files or for one in a hundred (the others being in
 //! memory). The bystander is a task that only sleeps: how late it wakes is what one tenant's
 //! files cost another.
@@ -44,7 +44,8 @@ enum Verb {
 type SlowFiles = usize;
 
 fn main() {
-    let quick = std::env::args().any(|argument| argument == "--quick");
+    let told = |word| std::env::args().any(|argument| argument == word);
+    let quick = told("--quick") || !told("--bench");
     let span = Duration::from_millis(if quick { 50 } else { 500 });
     let folder = tempfile::tempdir().unwrap();
     let dir = Arc::new(Dir::open_ambient_dir(folder.path(), ambient_authority()).unwrap());

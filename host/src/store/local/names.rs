@@ -115,13 +115,16 @@ fn is_long(name: &str) -> bool {
 }
 
 fn push(path: &mut String, segment: &str) {
+    // Nearly every segment, and every read of a file comes through here.
+    if is_as_it_is(segment) {
+        return path.push_str(segment);
+    }
     let start = path.len();
-    let last = segment.len() - segment.chars().next_back().map_or(0, char::len_utf8);
+    let last = segment.len() - 1;
     let device = is_device(segment);
     for (at, letter) in segment.char_indices() {
-        let refused = letter.is_ascii_control()
-            || matches!(letter, '%' | '<' | '>' | ':' | '"' | '|' | '?' | '*' | '\\' | '/')
-            || (at == last && matches!(letter, '.' | ' '))
+        let refused = u8::try_from(letter).is_ok_and(is_refused)
+            || (at == last && is_refused_last(letter))
             || (at == 0 && device);
         match refused {
             true => escape(path, letter),
@@ -135,6 +138,22 @@ fn push(path: &mut String, segment: &str) {
             escape_digits(path, byte, HexCase::Lower);
         }
     }
+}
+
+fn is_as_it_is(segment: &str) -> bool {
+    segment.len() <= NAME_BYTES_MAX
+        && !segment.bytes().any(is_refused)
+        && !segment.ends_with(is_refused_last)
+        && !is_device(segment)
+}
+
+fn is_refused(byte: u8) -> bool {
+    byte.is_ascii_control()
+        || matches!(byte, b'%' | b'<' | b'>' | b':' | b'"' | b'|' | b'?' | b'*' | b'\\' | b'/')
+}
+
+fn is_refused_last(letter: char) -> bool {
+    matches!(letter, '.' | ' ')
 }
 
 /// All refused letters are ASCII: one byte each.
@@ -162,11 +181,18 @@ fn escape_digits(path: &mut String, byte: u8, case: HexCase) {
 
 /// Names that Windows gives to devices, whatever extension follows.
 fn is_device(segment: &str) -> bool {
-    let stem = segment.split('.').next().unwrap_or(segment).trim_end().to_ascii_uppercase();
-    let numbered = |name: &str| {
-        stem.strip_prefix(name).is_some_and(|n| n.len() == 1 && n.as_bytes()[0].is_ascii_digit())
+    let stem = segment.split('.').next().unwrap_or(segment).trim_end();
+    let (name, number) = match stem.len() {
+        3 => (stem, None),
+        4 if stem.is_char_boundary(3) => (&stem[..3], stem.as_bytes().get(3).copied()),
+        _ => return false,
     };
-    matches!(stem.as_str(), "CON" | "PRN" | "AUX" | "NUL") || numbered("COM") || numbered("LPT")
+    let names: &[&str] = match number {
+        None => &["con", "prn", "aux", "nul"],
+        Some(number) if number.is_ascii_digit() => &["com", "lpt"],
+        Some(_) => return false,
+    };
+    names.iter().any(|device| name.eq_ignore_ascii_case(device))
 }
 
 #[cfg(test)]

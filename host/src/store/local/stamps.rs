@@ -52,14 +52,21 @@ impl Stamps {
         let file = self.file.hold()?;
         let Marks { last, reserved } = Marks::read(&file)?;
         let now = self.clock.now_ms().saturating_mul(1_000_000);
-        let next = now.max(last.saturating_add(1)).div_ceil(self.step_ns) * self.step_ns;
+        let (next, later) = self.after(now, last).ok_or_else(damaged)?;
         if next < reserved {
             Marks { last: next, reserved }.write(&file)?;
             return Ok(next);
         }
-        Marks { last: next, reserved: next + RESERVED_NS }.write(&file)?;
+        Marks { last: next, reserved: later }.write(&file)?;
         file.sync_data()?;
         Ok(next)
+    }
+
+    /// A stamp behind `last`, and how far to reserve with it; `None` at the end of time.
+    fn after(&self, now: u64, last: u64) -> Option<(u64, u64)> {
+        let next = now.max(last.checked_add(1)?);
+        let next = next.div_ceil(self.step_ns).checked_mul(self.step_ns)?;
+        Some((next, next.checked_add(RESERVED_NS)?))
     }
 
     /// Gives back what was reserved and not used. If the disk never hears of it, no harm is done.

@@ -87,6 +87,14 @@ fn stamps_are_what_the_filesystem_keeps() {
     assert_eq!(given, [2, 3, 4]);
 }
 
+/// A mark at the end of time is an error, not a stamp that comes twice.
+#[test]
+fn the_end_of_time_is_an_error() {
+    let bench = Bench::new();
+    Marks { last: u64::MAX, reserved: u64::MAX }.write(bench.file.as_file()).unwrap();
+    assert!(bench.open(1).next().is_err());
+}
+
 /// A damaged clock is not taken for an empty one.
 #[test]
 fn a_damaged_clock_is_refused() {
