@@ -1,15 +1,15 @@
-//! Listings in byte order of keys, a page at a time. A folder's names come in no order, and may be
-//! many: each pass over it keeps the smallest that are still due, never more than a page of them.
+//! Listings in byte order of keys, a page at a time.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
 
-use cap_std::fs::{Dir, DirEntry};
+use cap_std::fs::Dir;
 
 use super::errors::{foreign, is_foreign, unchanged};
-use super::names::{self, DISPLACED, DiskName, Read};
+use super::names::DiskName;
 use super::read::{self, Patience};
-use super::{Disk, tree};
+use super::scan::{self, Entry, Rest};
+use super::{Disk, commit, tree};
 use crate::scope::{KeyPrefix, ObjectKey};
 use crate::store::{Depth, ListToken, Listing, Object, StoreError};
 
@@ -79,21 +79,6 @@ struct Level {
     rest: Rest,
 }
 
-/// Whether a folder may hold more than what is due.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Rest {
-    Unknown,
-    Seen,
-}
-
-/// A name in a folder. In byte order of `segment`, which ends in `/` for a folder, so that `a-b`
-/// stands between the file `a` and what is in the folder `a`.
-#[derive(Debug)]
-struct Entry {
-    segment: String,
-    name: String,
-}
-
 impl Level {
     fn top(prefix: &KeyPrefix, after: &str) -> Self {
         let segments = prefix.as_str().trim_end_matches('/').split('/').map(DiskName::of);
@@ -136,29 +121,13 @@ impl Level {
 
     /// Reads the folder for the next `limit` entries.
     fn fill(&mut self, disk: &Disk, depth: Depth, limit: usize) -> Result<(), StoreError> {
-        self.rest = Rest::Seen;
-        let Some(folder) = self.folder(disk)? else { return Ok(()) };
-        let entries = folder.entries().map_err(unchanged("reading a folder"))?;
+        let Some(folder) = self.folder(disk)? else {
+            self.rest = Rest::Seen;
+            return Ok(());
+        };
         let folder = folder.try_clone().map_err(unchanged("reading a folder"))?;
-        let mut due: BTreeMap<String, String> = BTreeMap::new();
-        for entry in entries {
-            let entry = entry.map_err(unchanged("reading a folder"))?;
-            let Some(entry) = Entry::read(&folder, &entry) else { continue };
-            if !self.is_due(&entry.segment, depth) {
-                continue;
-            }
-            // Twice the same file, which this store never makes: it is found under its plain name.
-            if entry.name.ends_with(DISPLACED) && due.contains_key(&entry.segment) {
-                continue;
-            }
-            due.insert(entry.segment, entry.name);
-            if due.len() > limit {
-                due.pop_last();
-                self.rest = Rest::Unknown;
-            }
-        }
-        let entries = due.into_iter().map(|(segment, name)| Entry { segment, name });
-        self.due = entries.collect();
+        let is_due = |segment: &str| self.is_due(segment, depth);
+        (self.due, self.rest) = scan::smallest(disk, &folder, limit, is_due)?;
         Ok(())
     }
 
@@ -178,37 +147,6 @@ impl Level {
     fn forget(&mut self) {
         self.due.clear();
         self.rest = Rest::Unknown;
-    }
-}
-
-impl Entry {
-    /// `None` for what is no object or folder of this store.
-    fn read(folder: &Dir, entry: &DirEntry) -> Option<Self> {
-        let name = entry.file_name().into_string().ok()?;
-        let kind = match entry.file_type().ok()? {
-            kind if kind.is_file() || kind.is_dir() || kind.is_symlink() => kind,
-            // Some filesystems do not say.
-            _ => folder.symlink_metadata(&name).ok()?.file_type(),
-        };
-        if kind.is_dir() {
-            let segment = segment(folder, &name)?;
-            return Some(Self { segment: segment + "/", name });
-        }
-        if !kind.is_file() {
-            return None;
-        }
-        let segment = segment(folder, name.strip_suffix(DISPLACED).unwrap_or(&name))?;
-        Some(Self { segment, name })
-    }
-}
-
-fn segment(folder: &Dir, name: &str) -> Option<String> {
-    match names::read(name)? {
-        Read::Segment(segment) => Some(segment),
-        Read::Beside(beside) => {
-            let segment = tree::read_beside(folder, &beside).ok()?;
-            (DiskName::of(&segment).plain() == name).then_some(segment)
-        }
     }
 }
 
@@ -265,18 +203,15 @@ impl<'a> Walk<'a> {
             return Ok(None);
         };
         let Some(folder) = level.folder(disk)? else { return Ok(None) };
-        match folder.symlink_metadata(&entry.name) {
-            Ok(metadata) if metadata.is_file() => {
-                Ok(Some(Shown::Object(key, read::object(&metadata))))
-            }
-            Ok(_) => Ok(None),
+        let object = match folder.symlink_metadata(&entry.name) {
+            Ok(metadata) if metadata.is_file() => Some(read::object(&metadata)),
             // It may have given way to a folder since its name was read.
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                let found = super::commit::current(disk, &key)?;
-                Ok(found.map(|object| Shown::Object(key, object)))
-            }
-            Err(error) => Err(unchanged("reading a file's size")(error)),
-        }
+            Ok(metadata) if metadata.is_dir() => commit::current(disk, &key)?,
+            Err(error) if error.kind() == ErrorKind::NotFound => commit::current(disk, &key)?,
+            Ok(_) => None,
+            Err(error) => return Err(unchanged("reading a file's size")(error)),
+        };
+        Ok(object.map(|object| Shown::Object(key, object)))
     }
 
     /// A folder, if there is an object in it.

@@ -34,6 +34,7 @@ mod names;
 mod open;
 mod read;
 mod report;
+mod scan;
 mod stamps;
 mod temporary;
 mod tree;

@@ -62,6 +62,9 @@ pub(super) enum Read {
 /// Reads a name found on disk, without the mark of a displaced file. `None` if this store did
 /// not make it.
 pub(super) fn read(name: &str) -> Option<Read> {
+    if is_as_it_is(name) {
+        return Some(Read::Segment(name.to_owned()));
+    }
     if is_long(name) {
         return Some(Read::Beside(beside(name)));
     }

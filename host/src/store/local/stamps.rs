@@ -47,6 +47,11 @@ impl Stamps {
         Marks { last: marks.last.max(marks.reserved), ..marks }.write(&file)
     }
 
+    /// What the clock says, in milliseconds since the Unix epoch.
+    pub(super) fn now_ms(&self) -> u64 {
+        self.clock.now_ms()
+    }
+
     /// The next stamp, in nanoseconds since the Unix epoch.
     pub(super) fn next(&self) -> io::Result<u64> {
         let file = self.file.hold()?;

@@ -1,6 +1,8 @@
 //! Listings: each file once, in byte order, page by page.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bailiwick::store::{Depth, Precondition};
 
@@ -215,5 +217,37 @@ pub(crate) async fn what_is_written_between_pages_hides_no_other(subject: &Subje
     assert_eq!(once.len(), seen.len(), "a file twice: {seen:?}");
     for name in &stay {
         assert!(once.contains(name), "{name} was hidden");
+    }
+}
+
+/// However often a file is replaced while a listing is made, and whatever comes and goes below
+/// its name, it is there, and so it is listed: once.
+pub(crate) async fn a_file_that_is_being_replaced_is_listed(subject: &Subject) {
+    let place = Place::new();
+    let names: Vec<String> = (0..60).map(|n| format!("n{n:02}")).collect();
+    many(subject, &place, &names).await;
+    let stop = Arc::new(AtomicBool::new(false));
+    let churns: Vec<_> = ["n05", "n31", "n58"]
+        .map(|name| {
+            let (store, stop) = (Arc::clone(&subject.store), Arc::clone(&stop));
+            let (file, below) = (place.key(name), place.key(&format!("{name}/below")));
+            tokio::spawn(async move {
+                while !stop.load(Ordering::Relaxed) {
+                    store.put(&file, "again".into(), &Precondition::Always).await.unwrap();
+                    store.put(&below, "below".into(), &Precondition::Always).await.unwrap();
+                    store.delete(&below, &Precondition::Always).await.unwrap();
+                }
+            })
+        })
+        .into();
+    for _ in 0..100 {
+        let (objects, _) = subject.list_all(&place.folder(""), Depth::All, 7).await;
+        let mut listed = place.rests(&objects);
+        listed.retain(|rest| !rest.ends_with("/below"));
+        subject.assert_listed(listed, names.clone());
+    }
+    stop.store(true, Ordering::Relaxed);
+    for churn in churns {
+        churn.await.unwrap();
     }
 }

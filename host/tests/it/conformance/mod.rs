@@ -53,6 +53,7 @@ macro_rules! conformance {
                 listings::a_prefix_never_matches_its_neighbour,
                 listings::a_listing_says_what_head_says,
                 listings::what_is_written_between_pages_hides_no_other,
+                listings::a_file_that_is_being_replaced_is_listed,
                 deletes::a_thousand_and_more_at_once,
                 deletes::nothing_there_is_no_error,
                 deletes::a_deleted_file_leaves_no_folder,

@@ -1,5 +1,8 @@
 //! The tree on disk, as a person finds it.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use bailiwick::store::{Depth, ObjectStore, Precondition, StoreError};
 
 use super::{OWN, key, on_disk, open, prefix, tree};
@@ -119,4 +122,50 @@ async fn a_file_changed_by_hand_has_another_revision() {
     let when = Precondition::IfRevision(put.revision);
     let put = store.put(&key("a"), "lost".into(), &when).await;
     assert!(matches!(put, Err(StoreError::PreconditionFailed)), "{put:?}");
+}
+
+/// A file that is replaced, or gives way to a folder, while a large folder is being read is in the
+/// listing: the system may show a reader neither the old name nor the new one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_large_folder_in_motion_is_listed_whole() {
+    const FILES: usize = 4_000;
+    let folder = tempfile::tempdir().unwrap();
+    let store = Arc::new(open(folder.path()));
+    store.put(&key("n0000"), "".into(), &Precondition::Always).await.unwrap();
+    for file in 0..FILES {
+        std::fs::write(on_disk(folder.path()).join(format!("n{file:04}")), "").unwrap();
+    }
+    let stop = Arc::new(AtomicBool::new(false));
+    let churns = [1, 2, 3].map(|churn| {
+        let (store, stop) = (Arc::clone(&store), Arc::clone(&stop));
+        tokio::spawn(async move {
+            let mut changes = 0;
+            while !stop.load(Ordering::Relaxed) {
+                let name = format!("n{:04}", (churn * 1201 + changes * 7) % FILES);
+                let (file, below) = (key(&name), key(&format!("{name}/below")));
+                store.put(&file, "again".into(), &Precondition::Always).await.unwrap();
+                store.put(&below, "below".into(), &Precondition::Always).await.unwrap();
+                store.delete(&below, &Precondition::Always).await.unwrap();
+                changes += 1;
+            }
+            changes
+        })
+    });
+    for listing in 0..8 {
+        let (mut listed, mut after) = (0, None);
+        loop {
+            let page =
+                store.list(&prefix(""), Depth::Children, after.as_ref(), 1000).await.unwrap();
+            listed += page.objects.len();
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        assert_eq!(listed, FILES, "listing {listing}");
+    }
+    stop.store(true, Ordering::Relaxed);
+    for churn in churns {
+        assert!(churn.await.unwrap() > 0);
+    }
 }
