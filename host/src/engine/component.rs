@@ -107,6 +107,10 @@ fn is_wat(bytes: &[u8]) -> bool {
 pub(super) fn corrupt(error: &wasmtime::Error) -> LoadError {
     let cause = error.root_cause().to_string();
     let cause = printable(cause.lines().next().unwrap_or_default());
+    if cause.contains("component model async feature") {
+        let sentence = "it uses the asynchronous features of the component model, which this host does not have: build it for synchronous calls (with componentize-qjs: `--sync`)";
+        return LoadError::Unfit(sentence.to_owned());
+    }
     LoadError::Unfit(format!(
         "the component is corrupt, or uses a feature that this host does not have: {cause}"
     ))

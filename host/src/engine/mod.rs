@@ -116,8 +116,8 @@ impl Engine {
         })))
     }
 
-    /// Makes a guest of the bytes of a component: compiled once per process, and once per
-    /// machine where there is a cache.
+    /// Makes a guest of the bytes of a component: compiled once for as long as anybody holds it,
+    /// and once per machine where there is a cache.
     ///
     /// # Errors
     /// [`LoadError::Unfit`] if they are none that this host can run.
@@ -158,11 +158,9 @@ impl Engine {
         self.compiled(key, bytes).await
     }
 
-    // Off the turn's thread: a component may have a hundred megabytes.
     async fn key(&self, bytes: &Bytes) -> Result<CacheKey, LoadError> {
-        let (inner, bytes) = (self.0.clone(), bytes.clone());
-        let key = tokio::task::spawn_blocking(move || CacheKey::of(&inner.engine, &bytes));
-        key.await.map_err(|panic| LoadError::Host(panic.into()))
+        let bytes = bytes.clone();
+        self.blocking(move |inner| CacheKey::of(&inner.engine, &bytes)).await
     }
 
     fn slot(&self, key: CacheKey) -> Slot {
@@ -180,11 +178,22 @@ impl Engine {
         key: CacheKey,
         bytes: Bytes,
     ) -> Result<wasmtime::component::Component, LoadError> {
-        let inner = self.0.clone();
+        if let Some(kept) = self.blocking(move |inner| inner.fetch(key)).await? {
+            return Ok(kept);
+        }
         // The semaphore is never closed.
         let _turn = self.0.compilations.acquire().await;
-        let compiled = tokio::task::spawn_blocking(move || inner.fetch_or_compile(key, &bytes));
-        compiled.await.map_err(|panic| LoadError::Host(panic.into()))?
+        self.blocking(move |inner| inner.compile(key, &bytes)).await?
+    }
+
+    /// Runs what takes long off the turns' threads.
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Inner) -> T + Send + 'static,
+    ) -> Result<T, LoadError> {
+        let inner = self.0.clone();
+        let done = tokio::task::spawn_blocking(move || work(&inner));
+        done.await.map_err(|panic| LoadError::Host(panic.into()))
     }
 
     pub(crate) fn limits(&self) -> &Limits {
@@ -202,15 +211,15 @@ impl Engine {
 }
 
 impl Inner {
-    fn fetch_or_compile(
+    fn fetch(&self, key: CacheKey) -> Option<wasmtime::component::Component> {
+        self.cache.as_ref()?.fetch(&self.engine, key)
+    }
+
+    fn compile(
         &self,
         key: CacheKey,
         bytes: &[u8],
     ) -> Result<wasmtime::component::Component, LoadError> {
-        let fetched = self.cache.as_ref().and_then(|cache| cache.fetch(&self.engine, key));
-        if let Some(component) = fetched {
-            return Ok(component);
-        }
         let component = wasmtime::component::Component::from_binary(&self.engine, bytes)
             .map_err(|error| component::corrupt(&error))?;
         if let Some(cache) = &self.cache {

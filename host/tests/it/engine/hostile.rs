@@ -10,7 +10,7 @@ use super::{Host, Recorder, limits, wat};
 use crate::guests::guest;
 
 /// How long a small turn may take beside a hostile one, on a busy machine.
-const BESIDE_MAX: Duration = Duration::from_secs(2);
+const BESIDE_MAX: Duration = Duration::from_secs(5);
 
 /// Runs a hostile guest, and beside it small turns for as long as it runs; each must end well
 /// and in time.

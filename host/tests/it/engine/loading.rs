@@ -99,9 +99,11 @@ async fn an_early_wasi_and_further_exports_are_accepted() {
     assert_eq!(host.run(&command, "").await.end, End::Reply(String::new()));
 }
 
-/// The contract is synchronous: a guest with tasks and streams of its own is refused.
+/// The contract is synchronous: a guest with tasks and streams of its own is refused, and so is
+/// one with memory that could not be bounded.
 #[tokio::test]
 async fn asynchronous_guests_are_refused() {
     let text = "(component (core func (canon waitable-set.new)))";
-    assert_unfit(&assemble(text), "a feature that this host does not have").await;
+    assert_unfit(&assemble(text), "build it for synchronous calls").await;
+    assert_unfit(&assemble("(component (core module (memory 1 1 shared)))"), "a feature").await;
 }
