@@ -51,6 +51,8 @@ pub mod bailiwick {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
+            /// A line is cut at the host's bound, by default 16 KiB; so is the log of a turn, by default
+            /// at 1 MiB, with a last line that says so.
             #[allow(async_fn_in_trait)]
             pub fn emit(level: Level, message: &str) -> () {
                 unsafe {
@@ -99,7 +101,8 @@ pub mod bailiwick {
             }
             #[allow(unused_unsafe, clippy::all)]
             /// A piece of the reply, shown while the turn still runs. The pieces of a turn that is
-            /// interrupted are kept as its partial reply.
+            /// interrupted are kept as its partial reply. At most 4 MiB a turn in all; what is over is
+            /// not kept, and the log says so.
             #[allow(async_fn_in_trait)]
             pub fn say(part: &str) -> () {
                 unsafe {
@@ -120,7 +123,8 @@ pub mod bailiwick {
                 }
             }
             #[allow(unused_unsafe, clippy::all)]
-            /// Runs another turn of this session later, with this input. At most 16 a turn.
+            /// Runs another turn of this session later, with this input. At most 16 a turn, with
+            /// inputs of 4 MiB in all.
             #[allow(async_fn_in_trait)]
             pub fn wake(
                 after_ms: u64,

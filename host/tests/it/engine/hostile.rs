@@ -225,6 +225,15 @@ async fn wakes_are_bounded() {
     assert_eq!(report.wakes.len(), TURN_WAKES_MAX);
 }
 
+/// What the wakes of a turn hold is bounded too.
+#[tokio::test]
+async fn inputs_of_wakes_are_bounded_together() {
+    let host = Host::new(limits());
+    let report = beside_others(&host, &wat::long_wakes(), "still").await;
+    assert_eq!(reply(&report), "still");
+    assert_eq!(report.wakes.len(), 1);
+}
+
 /// Thousands of readers and writers are refused at their bound, by its name.
 #[tokio::test]
 async fn open_handles_are_bounded() {

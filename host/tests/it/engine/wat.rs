@@ -237,3 +237,25 @@ pub(super) fn early_command() -> Vec<u8> {
         (export "something-else" (func $run)))"#;
     wat::parse_str(text).unwrap()
 }
+
+/// A guest that asks twice to be woken, each time with 3 MiB.
+pub(super) fn long_wakes() -> Vec<u8> {
+    let imports = r#"(import "bailiwick:agent/session@0.1.0" (instance $session
+        (export "wake" (func (param "after-ms" u64) (param "input" string)
+            (result (result (error string)))))))"#;
+    let lowered = r#"
+        (core func $wake (canon lower (func $session "wake")
+            (memory (core memory $libc "memory")) (realloc (core func $libc "realloc"))))
+        (core instance $host (export "wake" (func $wake)))"#;
+    let module = format!(
+        r#"
+        (import "host" "wake" (func $wake (param i64 i32 i32 i32)))
+        (func $start
+            (drop (memory.grow (i32.const 64)))
+            (call $wake (i64.const 1) (i32.const 131072) (i32.const 3145728) (i32.const 2048))
+            (call $wake (i64.const 1) (i32.const 131072) (i32.const 3145728) (i32.const 2048)))
+        (start $start)
+        {ECHO}"#
+    );
+    turn(imports, lowered, &module)
+}
