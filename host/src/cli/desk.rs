@@ -56,7 +56,7 @@ impl Desk {
         let data_dir = place.data_dir()?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let limits = Limits::default();
-        let opened = place.open_store()?;
+        let opened = place.open_store().await?;
         let file = data_dir.join("catalog.sqlite");
         let options = CatalogOptions {
             file: &file,
@@ -118,9 +118,9 @@ impl Place {
     }
 
     /// The store alone.
-    pub(super) fn open_store(&self) -> Result<Opened, Failure> {
+    pub(super) async fn open_store(&self) -> Result<Opened, Failure> {
         match &self.store {
-            Some(location) => open(location, &self.data_dir()?),
+            Some(location) => open(location, &self.data_dir()?).await,
             None => open_own(&self.data_dir()?),
         }
     }

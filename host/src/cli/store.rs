@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use bailiwick::clock::SystemClock;
-use bailiwick::store::{LocalStore, ObjectStore, StoreLocation};
+use bailiwick::store::{LocalStore, ObjectStore, S3Config, S3Store, StoreLocation};
 use clap::Subcommand;
 
 use super::Outcome;
@@ -31,7 +31,15 @@ impl Store {
     pub(super) async fn run(self, place: Place) -> Outcome {
         let Self::Check { json } = self;
         let mut output = Output::new();
-        print(&mut output, &place.open_store()?.store.report(), json)?;
+        match place.open_store().await?.kind {
+            Kind::Directory(store) => print(&mut output, &store.report(), json)?,
+            Kind::S3(store) => {
+                let report = store.report().await.map_err(|error| {
+                    Failure::because("the server stopped answering while it was tried out", &error)
+                })?;
+                print(&mut output, &report, json)?;
+            }
+        }
         output.flush()?;
         Ok(ExitCode::SUCCESS)
     }
@@ -40,13 +48,22 @@ impl Store {
 /// A store, and what the catalog calls it.
 #[derive(Debug)]
 pub(super) struct Opened {
-    store: LocalStore,
+    kind: Kind,
     pub(super) name: String,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Directory(LocalStore),
+    S3(Box<S3Store>),
 }
 
 impl Opened {
     pub(super) fn store(self) -> Arc<dyn ObjectStore> {
-        Arc::new(self.store)
+        match self.kind {
+            Kind::Directory(store) => Arc::new(store),
+            Kind::S3(store) => Arc::new(*store),
+        }
     }
 }
 
@@ -57,7 +74,7 @@ pub(super) fn open_own(data_dir: &Path) -> Result<Opened, Failure> {
 
 /// Opens a store that a person named. A directory must be there: one mistyped would be made,
 /// and look empty.
-pub(super) fn open(location: &StoreLocation, data_dir: &Path) -> Result<Opened, Failure> {
+pub(super) async fn open(location: &StoreLocation, data_dir: &Path) -> Result<Opened, Failure> {
     match location {
         StoreLocation::Directory(path) => {
             let directory = existing(path)?;
@@ -67,9 +84,7 @@ pub(super) fn open(location: &StoreLocation, data_dir: &Path) -> Result<Opened, 
             let name = directory.display().to_string();
             open_directory(&directory, name)
         }
-        StoreLocation::S3 { .. } => {
-            Err(Failure::new("this version keeps files in directories alone: name one"))
-        }
+        StoreLocation::S3 { bucket, prefix } => open_s3(bucket, prefix).await,
     }
 }
 
@@ -92,7 +107,19 @@ fn existing(path: &Path) -> Result<PathBuf, Failure> {
 fn open_directory(path: &Path, name: String) -> Result<Opened, Failure> {
     let store =
         LocalStore::open_ambient(path, Arc::new(SystemClock)).map_err(|error| refused(&error))?;
-    Ok(Opened { store, name })
+    Ok(Opened { kind: Kind::Directory(store), name })
+}
+
+async fn open_s3(bucket: &str, prefix: &str) -> Result<Opened, Failure> {
+    let config = S3Config { prefix: prefix.to_owned(), ..S3Config::new(bucket) };
+    let store =
+        S3Store::open(&config, Arc::new(SystemClock)).await.map_err(|error| refused(&error))?;
+    let name = if prefix.is_empty() {
+        format!("s3://{bucket}")
+    } else {
+        format!("s3://{bucket}/{prefix}")
+    };
+    Ok(Opened { kind: Kind::S3(Box::new(store)), name })
 }
 
 /// The first sentence is for the person; what lies below it comes after.

@@ -140,7 +140,7 @@ fn tools() -> PathBuf {
     }
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache");
-    cache.unwrap_or_else(home).join("bailiwick")
+    cache.unwrap_or_else(home).join("bailiwick/tools")
 }
 
 fn seaweed_arguments(port: u16, folder: &str) -> Vec<String> {

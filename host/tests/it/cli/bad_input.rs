@@ -1,6 +1,6 @@
 use std::process::{Command, Stdio};
 
-use super::harness::{Done, Machine, finish, guest_or_skip, skip};
+use super::harness::{Done, Machine, finish, guest_or_skip, piped, skip};
 
 const NAMES: [&str; 6] = ["-w", "acme", "-a", "clerk", "-s", "monday"];
 
@@ -20,6 +20,20 @@ fn a_wrong_store_is_told() {
         assert_eq!(done.code, Some(code), "{store:?}: {done:?}");
         assert!(done.err.contains(told), "{store:?}: {done:?}");
     }
+}
+
+/// An endpoint that does not answer is told within seconds, with the reason.
+#[test]
+fn an_unreachable_endpoint_is_told() {
+    let machine = Machine::new();
+    // Nothing listens on the discard port.
+    let mut command = machine.command(&["workspaces", "ls", "--store", "s3://bucket/prefix"]);
+    command.env("AWS_ENDPOINT_URL", "http://127.0.0.1:9").env("AWS_REGION", "us-east-1");
+    command.env("AWS_ACCESS_KEY_ID", "a").env("AWS_SECRET_ACCESS_KEY", "b");
+    let done = finish(piped(&mut command));
+    assert_eq!(done.code, Some(1), "{done:?}");
+    assert!(done.err.contains("cannot be reached"), "{done:?}");
+    assert!(done.err.contains("because: "), "{done:?}");
 }
 
 /// What is no component is told from what is one for another host, each in a sentence, and

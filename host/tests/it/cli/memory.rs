@@ -12,7 +12,7 @@ const ADDED_MAX: u64 = 64 * MIB;
 
 /// 1 GiB where everything is tried; elsewhere enough to show that memory does not follow size.
 fn size() -> u64 {
-    if std::env::var_os("CI").is_some() { 1024 * MIB } else { 256 * MIB }
+    if std::env::var_os("CI").is_some() { 1024 * MIB } else { 128 * MIB }
 }
 
 /// The most memory that a process held until now, in bytes; `None` once it has ended.

@@ -12,3 +12,4 @@ mod memory;
 mod names;
 mod new;
 mod run;
+mod s3;
