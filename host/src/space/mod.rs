@@ -42,7 +42,7 @@ pub use text::{Occurrence, Position, Slice};
 pub use writer::Writer;
 
 use locks::KeyLocks;
-use room::Room;
+use room::{HostRoom, Room};
 use seal::Seal;
 
 /// A file, as a caller sees it.
@@ -110,21 +110,20 @@ pub struct Storage {
     limits: Limits,
     locks: KeyLocks,
     seal: Seal,
-    operations: Arc<Semaphore>,
-    buffer: Arc<Semaphore>,
+    operations: HostRoom,
+    buffer: HostRoom,
 }
 
 impl Storage {
     /// Storage over a store.
     pub fn new(store: Arc<dyn ObjectStore>, clock: Arc<dyn Clock>, limits: Limits) -> Arc<Self> {
-        let permits = |count: usize| Arc::new(Semaphore::new(count.min(Semaphore::MAX_PERMITS)));
         Arc::new(Self {
             store,
             clock,
             locks: KeyLocks::default(),
             seal: Seal::random(),
-            operations: permits(limits.host_operations_max),
-            buffer: permits(limits.host_buffer_bytes_max),
+            operations: HostRoom::new(limits.host_operations_max),
+            buffer: HostRoom::new(limits.host_buffer_bytes_max),
             limits,
         })
     }
@@ -133,8 +132,8 @@ impl Storage {
     pub fn space(self: &Arc<Self>, table: MountTable) -> Space {
         let limits = &self.limits;
         let wait = Duration::from_millis(limits.busy_ms_max);
-        let operations = Room::new(limits.turn_operations_max, self.operations.clone(), wait);
-        let buffer = Room::new(limits.turn_buffer_bytes_max, self.buffer.clone(), wait);
+        let operations = Room::new(limits.turn_operations_max, &self.operations, wait);
+        let buffer = Room::new(limits.turn_buffer_bytes_max, &self.buffer, wait);
         let permits = |count: usize| Arc::new(Semaphore::new(count.min(Semaphore::MAX_PERMITS)));
         Space(Arc::new(Inner {
             readers: permits(limits.turn_readers_max),

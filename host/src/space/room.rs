@@ -7,11 +7,27 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::error::Error;
 
+/// A bound for all callers of a host.
+#[derive(Debug)]
+pub(super) struct HostRoom {
+    permits: Arc<Semaphore>,
+    most: usize,
+}
+
+impl HostRoom {
+    pub(super) fn new(most: usize) -> Self {
+        let most = most.min(Semaphore::MAX_PERMITS);
+        Self { permits: Arc::new(Semaphore::new(most)), most }
+    }
+}
+
 /// A bound for one caller within a bound for the whole host.
 #[derive(Clone, Debug)]
 pub(super) struct Room {
     own: Arc<Semaphore>,
     host: Arc<Semaphore>,
+    /// Most that one caller takes: the smaller of the two bounds.
+    most: usize,
     wait: Duration,
 }
 
@@ -23,14 +39,16 @@ pub(super) struct Held {
 }
 
 impl Room {
-    pub(super) fn new(own: usize, host: Arc<Semaphore>, wait: Duration) -> Self {
-        let own = Arc::new(Semaphore::new(own.min(Semaphore::MAX_PERMITS)));
-        Self { own, host, wait }
+    /// Room for one caller, within `host`.
+    pub(super) fn new(own: usize, host: &HostRoom, wait: Duration) -> Self {
+        let most = own.min(host.most);
+        Self { own: Arc::new(Semaphore::new(most)), host: host.permits.clone(), most, wait }
     }
 
-    /// Takes `amount`, waiting a bounded time for others to give it back.
+    /// Takes `amount`, waiting a bounded time for others to give it back. Where that is more
+    /// than there is in all, it takes all.
     pub(super) async fn take(&self, amount: usize) -> Result<Held, Error> {
-        let amount = u32::try_from(amount).map_err(|_| Error::busy())?;
+        let amount = u32::try_from(amount.min(self.most)).map_err(|_| Error::busy())?;
         let both = async {
             // One's own bound first: a caller who waits for itself keeps nothing from others.
             let own = self.own.clone().acquire_many_owned(amount).await.ok()?;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::time::Instant;
 
+use super::room::Held;
 use super::{Error, ErrorCode, File, Space};
 use crate::limits::{EDIT_BYTES_MAX, READ_BYTES_MAX, TEXT_SLICE_BYTES_MAX};
 use crate::scope::{Need, ObjectKey};
@@ -42,6 +43,8 @@ pub enum Occurrence {
 /// Read at once while looking for a line.
 const SCAN_BYTES: u32 = 1 << 20;
 const _: () = assert!(SCAN_BYTES <= READ_BYTES_MAX);
+/// Read at once of a file that is edited.
+const SMALL_BYTES: usize = 64 << 10;
 
 impl Space {
     /// Up to `lines` whole lines, at most [`TEXT_SLICE_BYTES_MAX`] bytes of them. A longer line
@@ -150,17 +153,21 @@ impl Space {
         let lock = self.0.storage.locks.lock(&resolved.key);
         let _lock = tokio::time::timeout(bound, lock).await.map_err(|_| Error::busy())?;
         while Instant::now() < until {
-            let current = self.current(path, &resolved.key).await?;
-            let revision = current.as_ref().map(|(object, _)| &object.revision);
+            let _room;
+            let current = match self.current(path, &resolved.key).await? {
+                Some((object, bytes, room)) => {
+                    _room = room;
+                    Some((object.revision, bytes))
+                }
+                None => None,
+            };
+            let revision = current.as_ref().map(|(revision, _)| revision);
             if !when.holds(revision) {
                 return Err(Error::conflict(path));
             }
             let unchanged =
                 revision.cloned().map_or(Precondition::IfAbsent, Precondition::IfRevision);
-            let held = current.as_ref().map_or(0, |(_, bytes)| bytes.len());
-            let _room = self.0.buffer.take(held).await?;
             let changed = Bytes::from(change(current.as_ref().map(|(_, bytes)| &bytes[..]))?);
-            let _more_room = self.0.buffer.take(changed.len()).await?;
             let put = self.store().put(&resolved.key, changed, &unchanged);
             match self.operate(path, Effect::Unknown, put).await {
                 Ok(object) => return Ok(self.written(File::new(parsed.to_string(), object))),
@@ -174,18 +181,34 @@ impl Space {
         Err(Error::busy())
     }
 
-    async fn current(&self, path: &str, key: &ObjectKey) -> Result<Option<(Object, Bytes)>, Error> {
+    /// The whole of a file, with the room that it and as much again takes; `None` if there is
+    /// none. A small one in a single request.
+    async fn current(
+        &self,
+        path: &str,
+        key: &ObjectKey,
+    ) -> Result<Option<(Object, Bytes, Held)>, Error> {
+        let room = self.0.buffer.take(2 * SMALL_BYTES).await?;
         let absent_is_none = async {
-            match self.store().get(key, 0..EDIT_BYTES_MAX as u64, None).await {
+            match self.store().get(key, 0..SMALL_BYTES as u64, None).await {
                 Err(StoreError::NotFound) => Ok(None),
                 other => other.map(Some),
             }
         };
-        let current = self.operate(path, Effect::None, absent_is_none).await?;
-        if let Some((object, _)) = &current {
-            check_edit_size(u128::from(object.size))?;
+        let Some((object, bytes)) = self.operate(path, Effect::None, absent_is_none).await? else {
+            return Ok(None);
+        };
+        if object.size <= SMALL_BYTES as u64 {
+            return Ok(Some((object, bytes, room)));
         }
-        Ok(current)
+        check_edit_size(u128::from(object.size))?;
+        drop(room);
+        let room = self.0.buffer.take(2 * object.size as usize).await?;
+        let get = self.store().get(key, 0..EDIT_BYTES_MAX as u64, None);
+        let (object, bytes) = self.operate(path, Effect::None, get).await?;
+        // It may have grown since, and must not be cut.
+        check_edit_size(u128::from(object.size))?;
+        Ok(Some((object, bytes, room)))
     }
 }
 

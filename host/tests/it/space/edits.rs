@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use bailiwick::limits::EDIT_BYTES_MAX;
+use bailiwick::limits::{EDIT_BYTES_MAX, Limits};
 use bailiwick::space::{ErrorCode, Occurrence};
 use bailiwick::store::{Precondition, Revision};
 
@@ -74,4 +74,25 @@ async fn edits_stay_within_their_bound() {
     }
     writer.finish().await.unwrap();
     assert_eq!(space.append("session/big", "b").await.unwrap_err().code, ErrorCode::TooLarge);
+}
+
+/// A file of any size up to the bound is edited whole, also where the turn has less room than
+/// the edit would take.
+#[tokio::test]
+async fn an_edit_keeps_the_whole_file() {
+    let limits = Limits { turn_buffer_bytes_max: 1 << 20, ..Limits::default() };
+    let world = World::with(limits);
+    let space = world.space();
+    for size in [0, 1, (64 << 10) - 1, 64 << 10, (64 << 10) + 1, 3 << 20] {
+        let text = "é".repeat(size / 2) + &"x".repeat(size % 2);
+        world
+            .another_host()
+            .space()
+            .write("session/a", text.clone().into(), Precondition::Always)
+            .await
+            .unwrap();
+        space.append("session/a", "end").await.unwrap();
+        let chunk = space.read("session/a", 0, 4 << 20).await.unwrap();
+        assert_eq!(chunk.bytes, text + "end");
+    }
 }
