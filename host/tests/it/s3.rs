@@ -9,6 +9,7 @@ use crate::conformance::{Ability, Subject};
 use crate::servers::{self, Server};
 
 mod conformance;
+mod opening;
 mod reports;
 
 /// A server's store, by way of `port`.

@@ -2,6 +2,7 @@
 
 use super::{SEAWEED_LACKS, subject};
 use crate::conformance::{Subject, conformance};
+use crate::proxy::{Losses, Proxy};
 use crate::servers;
 
 async fn on_seaweed() -> Option<Subject> {
@@ -14,5 +15,14 @@ async fn on_moto() -> Option<Subject> {
     Some(subject("moto", server, &server.config(server.port)).await)
 }
 
+/// With every twentieth answer lost after the server has acted.
+async fn on_seaweed_losing_answers() -> Option<Subject> {
+    let server = servers::seaweed()?;
+    let proxy = Proxy::before(server.port, Losses { percent: 5, seed: 7 }).await;
+    let subject = subject("SeaweedFS losing answers", server, &server.config(proxy.port)).await;
+    Some(subject.lacking(SEAWEED_LACKS).with_model_runs(4).guarded_by(proxy))
+}
+
+conformance!(seaweed_losing_answers: on_seaweed_losing_answers());
 conformance!(seaweed: on_seaweed());
 conformance!(moto: on_moto());
