@@ -10,6 +10,7 @@ use crate::servers::{self, Server};
 
 mod conformance;
 mod opening;
+mod parts;
 mod reports;
 
 /// A server's store, by way of `port`.
