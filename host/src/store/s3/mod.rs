@@ -1,8 +1,8 @@
 //! Objects in a bucket of any server that speaks S3.
 //!
-//! A change whose answer was lost is settled by what is there: see [`settle`] for how, and
-//! [`lineage`] for what objects carry to make it possible. What a server is relied on for is
-//! tried out first: see [`conditions`].
+//! A change whose answer was lost is settled by what is there: see `settle` for how, and
+//! `lineage` for what objects carry to make it possible. What a server is relied on for is
+//! tried out first: see `conditions`.
 
 use std::ops::Range;
 use std::sync::Arc;
