@@ -64,6 +64,8 @@ const _: () = assert!(TEXT_SLICE_BYTES_MAX <= READ_BYTES_MAX as usize);
 pub struct Limits {
     /// Linear memories of a guest, all together, in bytes.
     pub guest_memory_bytes_max: usize,
+    /// Linear memories of all guests of a host, together, in bytes.
+    pub host_guest_memory_bytes_max: usize,
     /// Tables of a guest, all together, in elements.
     pub guest_table_elements_max: usize,
     /// Core instances of one guest.
@@ -113,6 +115,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             guest_memory_bytes_max: 256 << 20,
+            host_guest_memory_bytes_max: 8 << 30,
             guest_table_elements_max: 100_000,
             guest_instances_max: 200,
             guest_handles_max: 4096,

@@ -89,6 +89,9 @@ impl RunningTurn {
                 "the guest asked for more memory than the {} bytes that all of its memories may have together",
                 limiter.memory_bytes_max()
             ),
+            LimitKind::HostMemory => {
+                "this host is short of memory for guests: run the turn again later".to_owned()
+            }
             LimitKind::Table => format!(
                 "the guest asked for more than the {} elements that all of its tables may have together",
                 limiter.table_elements_max()

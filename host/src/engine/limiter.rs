@@ -1,4 +1,8 @@
-//! What a guest may hold in memory: all of its memories together, and all of its tables.
+//! What a guest may hold in memory: all of its memories together, and all of its tables; and
+//! what the memories of all guests of a host may be together.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use wasmtime::{ResourceLimiter, Result};
 
@@ -43,9 +47,32 @@ impl Sum {
     }
 }
 
+/// What the memories of all guests hold, against its bound.
+#[derive(Debug)]
+pub(super) struct HostMemory {
+    held: AtomicUsize,
+    max: usize,
+}
+
+impl HostMemory {
+    pub(super) fn new(max: usize) -> Self {
+        Self { held: AtomicUsize::new(0), max }
+    }
+
+    fn take(&self, bytes: usize) -> bool {
+        let more = |held: usize| held.checked_add(bytes).filter(|held| *held <= self.max);
+        self.held.fetch_update(Ordering::SeqCst, Ordering::SeqCst, more).is_ok()
+    }
+
+    fn give_back(&self, bytes: usize) {
+        self.held.fetch_sub(bytes, Ordering::SeqCst);
+    }
+}
+
 /// The limiter of one turn.
 #[derive(Debug)]
 pub(super) struct Limiter {
+    host: Arc<HostMemory>,
     memory_bytes: Sum,
     table_elements: Sum,
     instances_max: usize,
@@ -53,8 +80,9 @@ pub(super) struct Limiter {
 }
 
 impl Limiter {
-    pub(super) fn new(limits: &Limits) -> Self {
+    pub(super) fn new(limits: &Limits, host: Arc<HostMemory>) -> Self {
         Self {
+            host,
             memory_bytes: Sum::new(limits.guest_memory_bytes_max),
             table_elements: Sum::new(limits.guest_table_elements_max),
             instances_max: limits.guest_instances_max,
@@ -91,6 +119,12 @@ impl Limiter {
     }
 }
 
+impl Drop for Limiter {
+    fn drop(&mut self) {
+        self.host.give_back(self.memory_bytes.held);
+    }
+}
+
 impl ResourceLimiter for Limiter {
     fn memory_growing(
         &mut self,
@@ -98,8 +132,17 @@ impl ResourceLimiter for Limiter {
         desired: usize,
         maximum: Option<usize>,
     ) -> Result<bool> {
+        let held = self.memory_bytes.held;
         let growth = self.memory_bytes.grow(current, desired, maximum);
-        Ok(self.granted(growth, LimitKind::Memory))
+        if !self.granted(growth, LimitKind::Memory) {
+            return Ok(false);
+        }
+        if self.host.take(self.memory_bytes.held - held) {
+            return Ok(true);
+        }
+        self.memory_bytes.held = held;
+        self.refused = Some(LimitKind::HostMemory);
+        Ok(false)
     }
 
     fn table_growing(

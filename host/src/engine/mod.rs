@@ -43,6 +43,7 @@ pub use turn::{End, Level, LimitKind, Observer, Report, Request, Usage, Wake};
 
 use cache::{CacheKey, DiskCache};
 use component::Guest;
+use limiter::HostMemory;
 use state::TurnState;
 use ticker::Ticker;
 
@@ -82,6 +83,7 @@ struct Inner {
     places: Arc<Semaphore>,
     compilations: Semaphore,
     loaded: Mutex<HashMap<CacheKey, Slot>>,
+    guest_memory: Arc<HostMemory>,
     _ticker: Ticker,
 }
 
@@ -111,6 +113,7 @@ impl Engine {
             places: Arc::new(Semaphore::new(limits.host_turns_max.min(Semaphore::MAX_PERMITS))),
             compilations: Semaphore::new(COMPILATIONS_MAX),
             loaded: Mutex::default(),
+            guest_memory: Arc::new(HostMemory::new(limits.host_guest_memory_bytes_max)),
             limits,
             _ticker: ticker,
         })))
@@ -198,6 +201,10 @@ impl Engine {
 
     pub(crate) fn limits(&self) -> &Limits {
         &self.0.limits
+    }
+
+    fn guest_memory(&self) -> Arc<HostMemory> {
+        self.0.guest_memory.clone()
     }
 
     fn wasmtime(&self) -> &wasmtime::Engine {

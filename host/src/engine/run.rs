@@ -81,7 +81,7 @@ impl Engine {
         let state = TurnState {
             wasi: wasi(&output, &errors, component, request),
             journal,
-            limiter: Limiter::new(limits),
+            limiter: Limiter::new(limits, self.guest_memory()),
             table,
             wakes: Vec::new(),
             cancel,

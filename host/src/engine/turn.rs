@@ -108,6 +108,8 @@ pub enum LimitKind {
     Time,
     /// Bytes of its memories, all together.
     Memory,
+    /// Bytes of the memories of all guests of the host: it may go better later.
+    HostMemory,
     /// Elements of its tables, all together.
     Table,
     /// Depth of its calls.

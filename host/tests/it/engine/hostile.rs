@@ -90,6 +90,18 @@ async fn a_memory_bomb_ends_at_the_memory_limit() {
     assert!(report.usage.guest_memory_bytes <= 32 << 20, "{:?}", report.usage);
 }
 
+/// All guests together have a bound as well; what one held is there again once it is gone.
+#[tokio::test]
+async fn the_memories_of_all_guests_are_bounded_together() {
+    let Some(hostile) = guest("hostile") else { return };
+    let host = Host::new(Limits { host_guest_memory_bytes_max: 32 << 20, ..limits() });
+    for _ in 0..3 {
+        let report = beside_others(&host, &hostile, "memory").await;
+        assert_limit(&report, LimitKind::HostMemory);
+        assert!(report.usage.guest_memory_bytes <= 32 << 20, "{:?}", report.usage);
+    }
+}
+
 /// The bound holds for all memories of a guest together.
 #[tokio::test]
 async fn memories_are_bounded_together() {
