@@ -18,6 +18,9 @@ use crate::store::{Depth, Object, Precondition, Revision};
 const RACERS: u32 = 8;
 /// How often they do: a server that looks first and acts later gets away with it now and then.
 const ROUNDS: u32 = 4;
+/// The same for uploads in parts: where a server must join them first, racers that were checked
+/// too early are rarer.
+const ROUNDS_IN_PARTS: u32 = 16;
 const ALWAYS: Precondition = Precondition::Always;
 /// How often a deletion races against a write.
 const DELETION_RACES: u32 = 4;
@@ -68,7 +71,7 @@ impl<'a> Probe<'a> {
 
     async fn if_absent(&self, verb: Verb, keys: [&ObjectKey; 2]) -> Result<Support, Failure> {
         self.put(keys[0], "source").await?;
-        for _ in 0..ROUNDS {
+        for _ in 0..rounds(verb) {
             let raced = self.raced(verb, keys, &Precondition::IfAbsent).await?;
             if raced != Support::Kept {
                 return Ok(raced);
@@ -85,7 +88,7 @@ impl<'a> Probe<'a> {
         if refused != Support::Kept {
             return Ok(refused);
         }
-        for _ in 0..ROUNDS {
+        for _ in 0..rounds(verb) {
             let there = self.put(keys[1], "there").await?;
             let when = Precondition::IfRevision(there.revision);
             let raced = self.raced(verb, keys, &when).await?;
@@ -295,6 +298,13 @@ impl<'a> Probe<'a> {
         if let Err(failure) = self.store.repeat(send).await {
             tracing::debug!(error = format!("{:#}", failure.source), "a probe was left behind");
         }
+    }
+}
+
+fn rounds(verb: Verb) -> u32 {
+    match verb {
+        Verb::Complete => ROUNDS_IN_PARTS,
+        Verb::Put | Verb::Copy | Verb::Delete => ROUNDS,
     }
 }
 

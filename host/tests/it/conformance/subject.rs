@@ -41,6 +41,9 @@ pub(crate) enum Ability {
     NamesBeyondXml,
     /// `IfAbsent` where there is a folder of that name.
     IfAbsentBesideFolder,
+    /// Knowing whose a deletion was: where answers are lost, a deletion that finds nothing there
+    /// is told as done, since nothing is left that could tell. Lacking it is no error.
+    WhoDeleted,
     /// Listings in byte order. Lacking it is no error, so cases compare without order.
     ByteOrder,
 }

@@ -1,7 +1,7 @@
 //! The suite of all stores, over real servers.
 
 use super::{SEAWEED_LACKS, subject};
-use crate::conformance::{Subject, conformance};
+use crate::conformance::{Ability, Subject, conformance};
 use crate::proxy::{Losses, Proxy};
 use crate::servers;
 
@@ -20,7 +20,8 @@ async fn on_seaweed_losing_answers() -> Option<Subject> {
     let server = servers::seaweed()?;
     let proxy = Proxy::before(server.port, Losses { percent: 5, seed: 7 }).await;
     let subject = subject("SeaweedFS losing answers", server, &server.config(proxy.port)).await;
-    Some(subject.lacking(SEAWEED_LACKS).with_model_runs(4).guarded_by(proxy))
+    let subject = subject.lacking(SEAWEED_LACKS).lacking([Ability::WhoDeleted]);
+    Some(subject.with_model_runs(4).guarded_by(proxy))
 }
 
 conformance!(seaweed_losing_answers: on_seaweed_losing_answers());
