@@ -31,8 +31,14 @@ pub const PAGE_FILES_MAX: u32 = 1000;
 pub const SEARCH_READ_BYTES_MAX: u64 = 32 << 20;
 /// Longest pattern or glob of a `search`, in bytes.
 pub const SEARCH_PATTERN_BYTES_MAX: usize = 4 << 10;
-/// Largest compiled pattern of a `search`, in bytes.
-pub const SEARCH_PROGRAM_BYTES_MAX: usize = 1 << 20;
+/// Largest compiled pattern of a `search`, in bytes. At worst, matching takes as long as this is
+/// large times as the text is long, and what is matched at once cannot be interrupted: with the
+/// next bound, about a second.
+pub const SEARCH_PROGRAM_BYTES_MAX: usize = 256 << 10;
+/// Most bytes of a line that are matched at once; a longer one is searched in pieces.
+pub const SEARCH_PIECE_BYTES_MAX: usize = 64 << 10;
+/// How long one `search` call matches, in milliseconds: it ends after the piece in hand.
+pub const SEARCH_MATCH_MS_MAX: u64 = 1_000;
 /// Longest line that a match shows, in bytes.
 pub const SEARCH_LINE_BYTES_MAX: usize = 1 << 10;
 /// Longest input and longest reply of a turn, in bytes.

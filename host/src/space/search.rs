@@ -1,17 +1,21 @@
 //! Search: lines that match a pattern, a bounded number of bytes per call.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use bytes::Bytes;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use regex::bytes::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
 
 use super::listing::{At, Listed, check_limit};
 use super::{Error, ErrorCode, File, Space};
 use crate::limits::{
-    SEARCH_LINE_BYTES_MAX, SEARCH_PATTERN_BYTES_MAX, SEARCH_PROGRAM_BYTES_MAX,
-    SEARCH_READ_BYTES_MAX,
+    SEARCH_LINE_BYTES_MAX, SEARCH_MATCH_MS_MAX, SEARCH_PATTERN_BYTES_MAX, SEARCH_PIECE_BYTES_MAX,
+    SEARCH_PROGRAM_BYTES_MAX, SEARCH_READ_BYTES_MAX,
 };
-use crate::store::Depth;
+use crate::store::{Depth, Effect, StoreError};
 
 /// What to look for, and where.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +55,7 @@ pub struct Matches {
 /// Names looked at per listing, and listings per call.
 const LISTED_FILES: usize = 250;
 const LISTINGS_MAX: usize = 8;
-/// Read at once; a longer line is searched in pieces of this size.
+/// Read at once.
 const CHUNK_BYTES: u32 = 1 << 20;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -72,17 +76,18 @@ struct Inside {
     line: u32,
 }
 
-/// One call's work: what to match, what is found, what may still be read.
+/// One call's work: what to match, what is found, what may still be read and how long matched.
 struct Call {
-    regex: Regex,
+    regex: Arc<Regex>,
     limit: usize,
     found: Vec<Match>,
     bytes_left: u64,
+    time_left: Duration,
 }
 
 impl Call {
     fn is_over(&self) -> bool {
-        self.found.len() >= self.limit || self.bytes_left == 0
+        self.found.len() >= self.limit || self.bytes_left == 0 || self.time_left.is_zero()
     }
 }
 
@@ -95,10 +100,11 @@ impl Space {
     pub async fn search(&self, search: Search<'_>) -> Result<Matches, Error> {
         check_limit(search.limit)?;
         let mut call = Call {
-            regex: compile(search.pattern)?,
+            regex: Arc::new(compile(search.pattern)?),
             limit: search.limit as usize,
             found: Vec::new(),
             bytes_left: SEARCH_READ_BYTES_MAX,
+            time_left: Duration::from_millis(SEARCH_MATCH_MS_MAX),
         };
         let globs = search.glob.map(compile_glob).transpose()?;
         let listed = self.listed(search.folder, Depth::All)?;
@@ -171,9 +177,9 @@ impl Space {
             if chunk.bytes.contains(&0) {
                 return Ok(None);
             }
-            let (used, lines) = scan(&file.path, &whole(&chunk.bytes, is_end), line, call);
-            offset += used as u64;
-            line = line.saturating_add(lines);
+            let scanned = self.scan(&file.path, whole(&chunk.bytes, is_end), line, call).await?;
+            offset += scanned.used as u64;
+            line = line.saturating_add(scanned.lines);
             if offset >= chunk.size || chunk.bytes.is_empty() {
                 return Ok(None);
             }
@@ -182,6 +188,28 @@ impl Space {
                 return Ok(Some(Inside { path, revision, offset, line }));
             }
         }
+    }
+}
+
+impl Space {
+    /// Matches on a thread of its own: a pattern can be slow, and no turn may wait for another's.
+    async fn scan(
+        &self,
+        path: &str,
+        bytes: Bytes,
+        first_line: u32,
+        call: &mut Call,
+    ) -> Result<Scanned, Error> {
+        let matches_max = call.limit.saturating_sub(call.found.len());
+        let (regex, path, time_left) = (call.regex.clone(), path.to_owned(), call.time_left);
+        let scan = Scan { regex, path, bytes, first_line, matches_max, time_left };
+        let scanned = async {
+            tokio::task::spawn_blocking(|| scan.run()).await.map_err(StoreError::unchanged)
+        };
+        let mut scanned = self.operate("the folder", Effect::None, scanned).await?;
+        call.time_left = call.time_left.saturating_sub(scanned.took);
+        call.found.append(&mut scanned.found);
+        Ok(scanned)
     }
 }
 
@@ -206,23 +234,60 @@ fn whole(bytes: &Bytes, is_end: bool) -> Bytes {
     end.map_or_else(|| bytes.clone(), |end| bytes.slice(..=end))
 }
 
-/// Looks at lines until the call is over; answers how many bytes and lines it looked at.
-fn scan(path: &str, bytes: &[u8], first_line: u32, call: &mut Call) -> (usize, u32) {
-    let (mut used, mut lines) = (0, 0);
-    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-        if call.found.len() >= call.limit {
-            break;
+/// Lines to look at.
+struct Scan {
+    regex: Arc<Regex>,
+    path: String,
+    bytes: Bytes,
+    first_line: u32,
+    matches_max: usize,
+    time_left: Duration,
+}
+
+/// What was looked at: how many bytes and lines, how long, and what is there.
+struct Scanned {
+    used: usize,
+    lines: u32,
+    took: Duration,
+    found: Vec<Match>,
+}
+
+impl Scan {
+    /// Looks at pieces until there are matches enough or the time is over; at one in any case.
+    fn run(self) -> Scanned {
+        let started = Instant::now();
+        let mut scanned = Scanned { used: 0, lines: 0, took: Duration::ZERO, found: Vec::new() };
+        // A line is shown once, whichever of its pieces match.
+        let mut is_shown = false;
+        for piece in pieces(&self.bytes) {
+            if !is_shown && scanned.found.len() >= self.matches_max {
+                break;
+            }
+            let text = piece.strip_suffix(b"\n").unwrap_or(piece);
+            let text = text.strip_suffix(b"\r").unwrap_or(text);
+            if !is_shown && self.regex.is_match(text) {
+                let line = self.first_line.saturating_add(scanned.lines);
+                scanned.found.push(Match { path: self.path.clone(), line, text: shown(text) });
+                is_shown = true;
+            }
+            scanned.used += piece.len();
+            if piece.ends_with(b"\n") {
+                scanned.lines += 1;
+                is_shown = false;
+            }
+            scanned.took = started.elapsed();
+            if !is_shown && scanned.took >= self.time_left {
+                break;
+            }
         }
-        let text = line.strip_suffix(b"\n").unwrap_or(line);
-        let text = text.strip_suffix(b"\r").unwrap_or(text);
-        if call.regex.is_match(text) {
-            let line = first_line.saturating_add(lines);
-            call.found.push(Match { path: path.to_owned(), line, text: shown(text) });
-        }
-        used += line.len();
-        lines += u32::from(line.ends_with(b"\n"));
+        scanned
     }
-    (used, lines)
+}
+
+/// The lines, their ends included; a longer one in pieces.
+fn pieces(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let lines = bytes.split_inclusive(|byte| *byte == b'\n');
+    lines.flat_map(|line| line.chunks(SEARCH_PIECE_BYTES_MAX))
 }
 
 fn shown(line: &[u8]) -> String {

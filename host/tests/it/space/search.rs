@@ -1,3 +1,5 @@
+use std::time::{Duration, Instant};
+
 use bailiwick::space::{Error, ErrorCode, Matches, Search, Space};
 use bailiwick::store::Precondition;
 
@@ -125,5 +127,42 @@ async fn a_cursor_of_another_search_is_refused() {
         search("", "x"),
     ] {
         page(&space, Search { after, ..other }).await.unwrap_err();
+    }
+}
+
+/// The slowest pattern on the longest lines keeps no thread from others, and each call ends soon.
+#[tokio::test]
+async fn a_slow_pattern_stops_nobody_and_ends_soon() {
+    let space = World::new().space();
+    let mut seed = 1_u64;
+    let mut letter = || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        if seed >> 33 & 1 == 0 { 'a' } else { 'b' }
+    };
+    let line: String = (0..1 << 20).map(|_| letter()).collect();
+    put(&space, "session/line", &line).await;
+    let searched = tokio::spawn(async move {
+        let matches = page(&space, search("session", "(?-u)[ab]*a[ab]{3000}c")).await.unwrap();
+        (matches.found, matches.next.is_some())
+    });
+    let (mut looked, mut longest) = (Instant::now(), Duration::ZERO);
+    while !searched.is_finished() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        longest = longest.max(looked.elapsed());
+        looked = Instant::now();
+    }
+    assert!(longest < Duration::from_millis(500), "another task waited for {longest:?}");
+    assert_eq!(searched.await.unwrap(), (Vec::new(), true), "the call ends before its megabyte");
+}
+
+/// A long line is shown once, whichever of its parts match.
+#[tokio::test]
+async fn a_long_line_is_found_once() {
+    let space = World::new().space();
+    let long = "x hit ".repeat(50_000);
+    put(&space, "session/a", &format!("{long}\nhit\n{long}\nhit")).await;
+    for limit in [1000, 1] {
+        let found = all(&space, Search { limit, ..search("session", "hit") }).await;
+        assert_eq!(found, [1, 2, 3, 4].map(|line| ("session/a".to_owned(), line)));
     }
 }
