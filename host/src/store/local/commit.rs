@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use cap_std::fs::Dir;
 
+use super::caller::Caller;
 use super::errors::{ambiguous, unchanged};
 use super::names::{self, DiskName};
 use super::read::{self, Missed, Patience, Purpose};
@@ -44,12 +45,13 @@ pub(super) fn put(
     key: &ObjectKey,
     bytes: &[u8],
     when: &Precondition,
+    caller: &Caller,
 ) -> Result<Object, StoreError> {
     // Decided again under the lock; here it spares a loser of a race two syncs.
     check(disk, key, when)?;
     let temporary = TemporaryFile::create(disk)?;
     temporary.file().write_all(bytes).map_err(unchanged("writing a file"))?;
-    commit(temporary, key, when)
+    commit(temporary, key, when, caller)
 }
 
 /// Makes a written file an object.
@@ -57,6 +59,7 @@ pub(super) fn commit(
     temporary: TemporaryFile,
     key: &ObjectKey,
     when: &Precondition,
+    caller: &Caller,
 ) -> Result<Object, StoreError> {
     let object = temporary.seal()?;
     let disk = Arc::clone(temporary.disk());
@@ -64,7 +67,7 @@ pub(super) fn commit(
     let folder = {
         let _held = disk.commits.hold().map_err(unchanged("waiting for the commit lock"))?;
         check(&disk, key, when)?;
-        place(&disk, temporary, &segments)?
+        place(&disk, temporary, &segments, caller)?
     };
     // Others may see it by now, and only we wait until it is durable: a sync under the lock
     // would make every commit wait for every other.
@@ -76,11 +79,13 @@ fn place(
     disk: &Arc<Disk>,
     temporary: TemporaryFile,
     segments: &[DiskName],
+    caller: &Caller,
 ) -> Result<Dir, StoreError> {
     let (name, parents) = last(segments)?;
     let placed = tree::make_parents(disk, parents).and_then(|folder| {
         let file_name = tree::file_name(disk, &folder, name)?;
         tree::write_beside(disk, &folder, name)?;
+        caller.check()?;
         temporary.move_to(&folder, &file_name).map_err(unchanged("moving a file into place"))?;
         Ok(folder)
     });
@@ -96,24 +101,33 @@ fn last(segments: &[DiskName]) -> Result<(&DiskName, &[DiskName]), StoreError> {
 }
 
 /// Removes an object.
-pub(super) fn delete(disk: &Disk, key: &ObjectKey, when: &Precondition) -> Result<(), StoreError> {
+pub(super) fn delete(
+    disk: &Disk,
+    key: &ObjectKey,
+    when: &Precondition,
+    caller: &Caller,
+) -> Result<(), StoreError> {
     let folder = {
         let _held = disk.commits.hold().map_err(unchanged("waiting for the commit lock"))?;
         check(disk, key, when)?;
-        remove(disk, key)?
+        remove(disk, key, caller)?
     };
     let Some((path, folder)) = folder else { return Ok(()) };
     sync_deleted(disk, &path, &folder)
 }
 
 /// Removes objects; each folder is synced once.
-pub(super) fn delete_many(disk: &Disk, keys: &[ObjectKey]) -> Result<(), StoreError> {
+pub(super) fn delete_many(
+    disk: &Disk,
+    keys: &[ObjectKey],
+    caller: &Caller,
+) -> Result<(), StoreError> {
     for batch in keys.chunks(BATCH) {
         let mut changed = BTreeMap::new();
         {
             let _held = disk.commits.hold().map_err(unchanged("waiting for the commit lock"))?;
             for key in batch {
-                changed.extend(remove(disk, key).map_err(after_some)?);
+                changed.extend(remove(disk, key, caller).map_err(after_some)?);
             }
         }
         for (path, folder) in &changed {
@@ -142,7 +156,11 @@ fn after_some(error: StoreError) -> StoreError {
 }
 
 /// Unlinks the file of a key, if there is one; returns the folder to sync, and its path.
-fn remove(disk: &Disk, key: &ObjectKey) -> Result<Option<(String, Dir)>, StoreError> {
+fn remove(
+    disk: &Disk,
+    key: &ObjectKey,
+    caller: &Caller,
+) -> Result<Option<(String, Dir)>, StoreError> {
     if current(disk, key)?.is_none() {
         return Ok(None);
     }
@@ -152,6 +170,7 @@ fn remove(disk: &Disk, key: &ObjectKey) -> Result<Option<(String, Dir)>, StoreEr
     let folder = tree::open_folder(&disk.root, &path, Patience::Wait);
     let folder = folder.map_err(unchanged("opening a folder"))?;
     let file_name = tree::file_name(disk, &folder, name)?;
+    caller.check()?;
     folder.remove_file(file_name).map_err(unchanged("deleting a file"))?;
     let left = tree::prune(disk, parents, name).map_err(ambiguous("removing empty folders"))?;
     Ok(Some((path, left)))
@@ -160,10 +179,10 @@ fn remove(disk: &Disk, key: &ObjectKey) -> Result<Option<(String, Dir)>, StoreEr
 /// Copies an object, by the filesystem's own means where it has some.
 pub(super) fn copy(
     disk: &Arc<Disk>,
-    source: &ObjectKey,
-    pinned: Option<&Revision>,
+    (source, pinned): (&ObjectKey, Option<&Revision>),
     target: &ObjectKey,
     when: &Precondition,
+    caller: &Caller,
 ) -> Result<Object, StoreError> {
     let found = read::find(disk, source, Purpose::Read, Patience::Wait);
     let (file, object) = found.map_err(Missed::failure)?;
@@ -176,5 +195,5 @@ pub(super) fn copy(
     if copied.map_err(unchanged("copying a file"))? != object.size {
         return Err(StoreError::unchanged(anyhow::anyhow!("a file changed while it was copied")));
     }
-    commit(temporary, target, when)
+    commit(temporary, target, when, caller)
 }

@@ -16,6 +16,7 @@ use bytes::Bytes;
 use cap_std::fs::Dir;
 use tokio::task::spawn_blocking;
 
+use self::caller::Caller;
 use self::locks::LockFile;
 use self::read::{Missed, Patience, Purpose};
 use self::stamps::Stamps;
@@ -26,6 +27,7 @@ use super::{
 };
 use crate::scope::{KeyPrefix, ObjectKey};
 
+mod caller;
 mod commit;
 mod errors;
 mod list;
@@ -73,6 +75,16 @@ impl fmt::Debug for LocalStore {
 }
 
 impl LocalStore {
+    /// As [`Self::blocking`], for a change: it does not take effect once the caller is gone.
+    async fn change<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Arc<Disk>, &Caller) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let caller = Caller::default();
+        let _waits = caller.waits();
+        self.blocking(move |disk| work(disk, &caller)).await
+    }
+
     /// Off the caller's thread, which other turns need while a disk is slow. Goes on to its end
     /// even if the caller stops waiting.
     async fn blocking<T: Send + 'static>(
@@ -145,7 +157,7 @@ impl ObjectStore for LocalStore {
         when: &Precondition,
     ) -> Result<Object, StoreError> {
         let (key, when) = (key.clone(), when.clone());
-        self.blocking(move |disk| commit::put(disk, &key, &bytes, &when)).await
+        self.change(move |disk, caller| commit::put(disk, &key, &bytes, &when, caller)).await
     }
 
     async fn upload(
@@ -159,12 +171,12 @@ impl ObjectStore for LocalStore {
 
     async fn delete(&self, key: &ObjectKey, when: &Precondition) -> Result<(), StoreError> {
         let (key, when) = (key.clone(), when.clone());
-        self.blocking(move |disk| commit::delete(disk, &key, &when)).await
+        self.change(move |disk, caller| commit::delete(disk, &key, &when, caller)).await
     }
 
     async fn delete_many(&self, keys: &[ObjectKey]) -> Result<(), StoreError> {
         let keys = keys.to_vec();
-        self.blocking(move |disk| commit::delete_many(disk, &keys)).await
+        self.change(move |disk, caller| commit::delete_many(disk, &keys, caller)).await
     }
 
     async fn list(
@@ -188,7 +200,9 @@ impl ObjectStore for LocalStore {
     ) -> Result<Object, StoreError> {
         let (source, pinned) = (source.clone(), pinned.cloned());
         let (target, when) = (target.clone(), when.clone());
-        self.blocking(move |disk| commit::copy(disk, &source, pinned.as_ref(), &target, &when))
-            .await
+        let copy = move |disk: &Arc<Disk>, caller: &Caller| {
+            commit::copy(disk, (&source, pinned.as_ref()), &target, &when, caller)
+        };
+        self.change(copy).await
     }
 }

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 
+use super::caller::Caller;
 use super::commit;
 use super::errors::unchanged;
 use super::temporary::TemporaryFile;
@@ -48,7 +49,9 @@ impl Upload for LocalUpload {
     async fn complete(mut self: Box<Self>) -> Result<Object, StoreError> {
         let temporary = self.take()?;
         let (key, when) = (self.key.clone(), self.when.clone());
-        let committed = spawn_blocking(move || commit::commit(temporary, &key, &when));
+        let caller = Caller::default();
+        let _waits = caller.waits();
+        let committed = spawn_blocking(move || commit::commit(temporary, &key, &when, &caller));
         committed.await.unwrap_or_else(|panic| Err(StoreError::ambiguous(panic)))
     }
 

@@ -3,6 +3,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "files are planted and looked at from outside")]
 
+mod callers;
 mod crashes;
 mod links;
 mod machines;
