@@ -9,6 +9,7 @@ use crate::conformance::{Ability, Subject};
 use crate::servers::{self, Server};
 
 mod conformance;
+mod given_up;
 mod opening;
 mod parts;
 mod reports;

@@ -9,6 +9,7 @@ use super::changes::Write;
 use super::conditions::{Condition, Verb};
 use super::config::PARTS_MAX;
 use super::errors::{Failure, FailureKind};
+use super::lineage::Lineage;
 use super::requests::{Part, UploadId};
 use super::upload::S3Upload;
 use crate::scope::ObjectKey;
@@ -106,9 +107,10 @@ impl S3Store {
         if let Some(condition) = Verb::Complete.condition(copy.when) {
             self.require(condition).await?;
         }
-        let begin = || self.requests.begin_upload(copy.target, &write.lineage);
-        let id = self.repeat(begin).await.map_err(Failure::into_error)?;
-        let upload = Unfinished { store: self.clone(), key: copy.target.clone(), id: Some(id) };
+        let (store, key, lineage) = (self.clone(), copy.target.clone(), write.lineage.clone());
+        // A task of its own: should the caller go away meanwhile, the upload is aborted.
+        let begun = tokio::spawn(Unfinished::begin(store, key, lineage)).await;
+        let upload = begun.map_err(StoreError::unchanged)?.map_err(Failure::into_error)?;
         upload.finish(copy, write).await
     }
 
@@ -153,6 +155,11 @@ struct Unfinished {
 }
 
 impl Unfinished {
+    async fn begin(store: S3Store, key: ObjectKey, lineage: Lineage) -> Result<Self, Failure> {
+        let id = store.repeat(|| store.requests.begin_upload(&key, &lineage)).await?;
+        Ok(Self { store, key, id: Some(id) })
+    }
+
     async fn finish(mut self, copy: &Copy<'_>, write: &Write) -> Result<Object, StoreError> {
         let Some(id) = self.id.clone() else { return Err(StoreError::NotFound) };
         let store = self.store.clone();
@@ -182,8 +189,9 @@ impl Unfinished {
     }
 
     async fn abort(&mut self) {
-        let Some(id) = self.id.take() else { return };
+        let Some(id) = self.id.clone() else { return };
         abort(&self.store, &self.key, &id).await;
+        self.id = None;
     }
 }
 

@@ -8,6 +8,7 @@ use super::changes::Write;
 use super::conditions::Verb;
 use super::config::PARTS_MAX;
 use super::errors::{Failure, FailureKind};
+use super::lineage::Lineage;
 use super::requests::{Part, UploadId};
 use crate::scope::ObjectKey;
 use crate::store::{Object, Precondition, StoreError, Upload};
@@ -21,7 +22,7 @@ pub(super) struct S3Upload {
     buffer: BytesMut,
     size: u64,
     state: State,
-    /// Ends the upload when it is dropped; there once the server knows of it.
+    /// There once the server knows of it.
     begun: Option<Begun>,
 }
 
@@ -32,11 +33,19 @@ enum State {
     Broken,
 }
 
+/// Aborts the upload when it is dropped, unless it is over.
 struct Begun {
     target: Target,
     parts: Vec<Part>,
     /// The part on its way.
     flying: Option<JoinHandle<Result<Part, Failure>>>,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Open,
+    Over,
 }
 
 /// An upload that the server knows of.
@@ -87,11 +96,9 @@ impl S3Upload {
         if let Some(condition) = Verb::Complete.condition(&self.when) {
             self.store.require(condition).await?;
         }
-        let requests = &self.store.requests;
-        let begin = || requests.begin_upload(&self.key, &self.write.lineage);
-        let id = self.store.repeat(begin).await.map_err(unchanged)?;
-        let target = Target { store: self.store.clone(), key: self.key.clone(), id };
-        Ok(Begun { target, parts: Vec::new(), flying: None })
+        let target = (self.store.clone(), self.key.clone());
+        let begun = tokio::spawn(Begun::begin(target, self.write.lineage.clone()));
+        begun.await.map_err(StoreError::unchanged)?.map_err(unchanged)
     }
 
     async fn finish(&mut self) -> Result<Object, StoreError> {
@@ -114,26 +121,36 @@ impl S3Upload {
         let made =
             self.store.write(Verb::Complete, (&self.key, self.size), &self.when, &self.write, send);
         let object = made.await?;
+        begun.stage = Stage::Over;
         self.begun = None;
         Ok(object)
     }
 
     async fn give_up(&mut self) -> Result<(), StoreError> {
         self.state = State::Broken;
-        match self.begun.take() {
-            Some(mut begun) => {
-                let landed = begun.land().await;
-                if let Err(error) = landed {
-                    tracing::debug!(%error, "a part of an aborted upload did not arrive");
-                }
-                begun.target.abort().await
-            }
-            None => Ok(()),
+        let Some(begun) = &mut self.begun else { return Ok(()) };
+        if let Err(error) = begun.land().await {
+            tracing::debug!(%error, "a part of an aborted upload did not arrive");
         }
+        let aborted = begun.target.abort().await;
+        begun.stage = Stage::Over;
+        self.begun = None;
+        aborted
     }
 }
 
 impl Begun {
+    /// Run as a task of its own: should its caller go away meanwhile, what the server began is
+    /// still known here, and aborted.
+    async fn begin(
+        (store, key): (S3Store, ObjectKey),
+        lineage: Lineage,
+    ) -> Result<Self, Failure> {
+        let id = store.repeat(|| store.requests.begin_upload(&key, &lineage)).await?;
+        let target = Target { store, key, id };
+        Ok(Self { target, parts: Vec::new(), flying: None, stage: Stage::Open })
+    }
+
     fn launch(&mut self, bytes: Bytes) {
         let target = self.target.clone();
         // `PARTS_MAX` parts at most.
@@ -180,15 +197,20 @@ fn broken() -> StoreError {
     StoreError::unchanged(anyhow::Error::msg("the upload had failed before"))
 }
 
-impl Drop for S3Upload {
+impl Drop for Begun {
     fn drop(&mut self) {
-        let Some(begun) = self.begun.take() else { return };
+        if self.stage == Stage::Over {
+            return;
+        }
         // Without a runtime the process is at its end; the bucket's own rule takes over.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let (target, flying) = (self.target.clone(), self.flying.take());
         runtime.spawn(async move {
-            let mut begun = begun;
-            _ = begun.land().await;
-            if let Err(error) = begun.target.abort().await {
+            // A part that arrives later would stay.
+            if let Some(flying) = flying {
+                _ = flying.await;
+            }
+            if let Err(error) = target.abort().await {
                 tracing::warn!(%error, "an upload was left behind");
             }
         });
