@@ -147,6 +147,12 @@ impl Storage {
         }))
     }
 
+    /// Waits, for so long at most, until nothing of writers that were dropped is left: for a
+    /// process that is about to end.
+    pub async fn settled(&self, wait: Duration) {
+        self.buffer.all_given_back(wait).await;
+    }
+
     /// The bounds in force.
     pub fn limits(&self) -> &Limits {
         &self.limits

@@ -19,6 +19,12 @@ impl HostRoom {
         let most = most.min(Semaphore::MAX_PERMITS);
         Self { permits: Arc::new(Semaphore::new(most)), most }
     }
+
+    /// Waits, for so long at most, until nothing is taken.
+    pub(super) async fn all_given_back(&self, wait: Duration) {
+        let all = u32::try_from(self.most).unwrap_or(u32::MAX);
+        let _ = tokio::time::timeout(wait, self.permits.acquire_many(all)).await;
+    }
 }
 
 /// A bound for one caller within a bound for the whole host.

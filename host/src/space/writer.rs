@@ -1,6 +1,9 @@
 //! A file being written, of any size.
 
+use std::time::Duration;
+
 use bytes::Bytes;
+use tokio::runtime::Handle;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::room::Held;
@@ -14,11 +17,17 @@ use crate::store::{Effect, Precondition, Upload};
 pub struct Writer {
     space: Space,
     path: String,
+    open: Option<Open>,
+    _place: OwnedSemaphorePermit,
+}
+
+/// An upload, and the room for the bytes that the store may still hold of it. Dropping it gives
+/// the upload up, and the room back once nothing of it is left.
+struct Open {
     upload: Option<Box<dyn Upload>>,
-    /// Room for the bytes that the store may still hold.
     held: Vec<Held>,
     held_bytes: usize,
-    _place: OwnedSemaphorePermit,
+    give_up_within: Duration,
 }
 
 impl std::fmt::Debug for Writer {
@@ -44,15 +53,10 @@ impl Space {
         let upload = self.store().upload(&resolved.key, when);
         let upload = self.operate(path, Effect::None, upload).await?;
         let path = parsed.to_string();
+        let give_up_within = Duration::from_millis(self.limits().transfer_ms_max);
         let (held, held_bytes) = (Vec::new(), 0);
-        Ok(Writer {
-            space: self.clone(),
-            path,
-            upload: Some(upload),
-            held,
-            held_bytes,
-            _place: place,
-        })
+        let open = Open { upload: Some(upload), held, held_bytes, give_up_within };
+        Ok(Writer { space: self.clone(), path, open: Some(open), _place: place })
     }
 }
 
@@ -64,24 +68,16 @@ impl Writer {
     /// nothing will come of it.
     pub async fn write(&mut self, bytes: Bytes) -> Result<(), Error> {
         // Out of its place until it has succeeded: an error, or a call that is dropped, ends it.
-        let mut upload = self.upload.take().ok_or_else(|| Error::closed("writer"))?;
+        let mut open = self.open.take().ok_or_else(|| Error::closed("writer"))?;
         if bytes.len() > WRITER_CALL_BYTES_MAX {
             let message =
                 format!("one call of a writer takes at most {WRITER_CALL_BYTES_MAX} bytes");
             return Err(Error::too_large("write", message));
         }
-        self.hold(bytes.len()).await?;
+        open.hold(&self.space, bytes.len()).await?;
+        let Some(upload) = &mut open.upload else { return Err(Error::closed("writer")) };
         self.space.operate(&self.path, Effect::None, upload.write(bytes)).await?;
-        self.upload = Some(upload);
-        Ok(())
-    }
-
-    async fn hold(&mut self, bytes: usize) -> Result<(), Error> {
-        let more = bytes.min(UPLOAD_HELD_BYTES_MAX - self.held_bytes);
-        if more > 0 {
-            self.held.push(self.space.0.buffer.take(more).await?);
-            self.held_bytes += more;
-        }
+        self.open = Some(open);
         Ok(())
     }
 
@@ -90,21 +86,61 @@ impl Writer {
     /// # Errors
     /// `conflict` if the precondition does not hold now; `closed` after an earlier error.
     pub async fn finish(&mut self) -> Result<File, Error> {
-        let upload = self.upload.take().ok_or_else(|| Error::closed("writer"))?;
+        let open = self.open.take();
+        let upload = open.and_then(|mut open| open.upload.take().map(|upload| (upload, open)));
+        let (upload, _held) = upload.ok_or_else(|| Error::closed("writer"))?;
         let object = self.space.transfer(&self.path, upload.complete()).await?;
-        self.held.clear();
         Ok(self.space.written(File::new(self.path.clone(), object)))
     }
 
     /// Gives it up: what was at the path stays.
     pub async fn abort(&mut self) {
-        let Some(upload) = self.upload.take() else { return };
-        if let Err(error) = upload.abort().await {
-            tracing::warn!(
-                error = format!("{error:#}"),
-                "an upload was not aborted; it will be swept"
-            );
+        let Some(mut open) = self.open.take() else { return };
+        // Goes on if the caller does not wait for it.
+        if let Err(error) = tokio::spawn(open.give_up()).await {
+            tracing::warn!(%error, "an upload was not aborted; it will be swept");
         }
-        self.held.clear();
+    }
+}
+
+impl Open {
+    async fn hold(&mut self, space: &Space, bytes: usize) -> Result<(), Error> {
+        let more = bytes.min(UPLOAD_HELD_BYTES_MAX - self.held_bytes);
+        if more > 0 {
+            self.held.push(space.0.buffer.take(more).await?);
+            self.held_bytes += more;
+        }
+        Ok(())
+    }
+
+    /// Gives the upload up and then the room back. Holds parts of `self`: an unfinished future
+    /// that is dropped must not begin anew.
+    fn give_up(&mut self) -> impl Future<Output = ()> + Send + use<> {
+        let (upload, held) = (self.upload.take(), std::mem::take(&mut self.held));
+        let within = self.give_up_within;
+        async move {
+            let _held = held;
+            let Some(upload) = upload else { return };
+            match tokio::time::timeout(within, upload.abort()).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => {
+                    let error = format!("{error:#}");
+                    tracing::warn!(error, "an upload was not aborted; it will be swept");
+                }
+                Err(_) => tracing::warn!("an upload was not aborted in time; it will be swept"),
+            }
+        }
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        if self.upload.is_none() {
+            return;
+        }
+        // Without a runtime the process is at its end.
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(self.give_up());
+        }
     }
 }

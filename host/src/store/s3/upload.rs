@@ -142,10 +142,7 @@ impl S3Upload {
 impl Begun {
     /// Run as a task of its own: should its caller go away meanwhile, what the server began is
     /// still known here, and aborted.
-    async fn begin(
-        (store, key): (S3Store, ObjectKey),
-        lineage: Lineage,
-    ) -> Result<Self, Failure> {
+    async fn begin((store, key): (S3Store, ObjectKey), lineage: Lineage) -> Result<Self, Failure> {
         let id = store.repeat(|| store.requests.begin_upload(&key, &lineage)).await?;
         let target = Target { store, key, id };
         Ok(Self { target, parts: Vec::new(), flying: None, stage: Stage::Open })

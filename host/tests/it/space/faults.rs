@@ -1,7 +1,8 @@
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use bailiwick::limits::Limits;
-use bailiwick::space::{Error, ErrorCode, Occurrence, Position, Search, Space};
+use bailiwick::space::{Error, ErrorCode, Occurrence, Position, Search, Space, Writer};
 use bailiwick::store::{Depth, Precondition};
 
 use super::{World, put, visible};
@@ -160,4 +161,32 @@ async fn a_host_without_room_is_busy_for_a_while() {
     stuck.abort();
     stuck.await.unwrap_err();
     world.space().stat("agent/a").await.unwrap();
+}
+
+/// What a store still holds of writers that were dropped counts until it is gone: their turn
+/// cannot make the host hold more than its bound.
+#[tokio::test(start_paused = true)]
+async fn dropped_writers_keep_their_room_until_nothing_is_left() {
+    let world = World::new();
+    let space = world.space();
+    for writer in ["a", "b"] {
+        let mut writer = open_writer(&space, writer).await;
+        for _ in 0..4 {
+            writer.write(vec![0; 4 << 20].into()).await.unwrap();
+        }
+        world.store.plan(Plan::Every(Fault::Hang));
+        drop(writer);
+        tokio::task::yield_now().await;
+        world.store.plan(Plan::None);
+    }
+    let mut third = open_writer(&space, "c").await;
+    let error = third.write(vec![0; 1].into()).await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::Busy, "two uploads are still being given up: {error}");
+    let given_up = Duration::from_millis(Limits::default().transfer_ms_max);
+    tokio::time::sleep(given_up).await;
+    open_writer(&space, "d").await.write(vec![0; 1].into()).await.unwrap();
+}
+
+async fn open_writer(space: &Space, name: &str) -> Writer {
+    space.open_writer(&format!("session/{name}"), Precondition::Always).await.unwrap()
 }
