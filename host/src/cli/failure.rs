@@ -5,7 +5,7 @@ use bailiwick::catalog::CatalogError;
 use bailiwick::space;
 
 use super::exit;
-use super::output::for_terminal;
+use super::output::for_line;
 
 /// Why a command did not do what it was asked.
 #[derive(Debug)]
@@ -75,7 +75,7 @@ pub(super) fn say(message: &str) {
 /// What cannot be said is dropped: there is nowhere left to complain.
 fn eprint_line(line: &str) {
     use io::Write as _;
-    let _ = writeln!(io::stderr(), "{}", for_terminal(line));
+    let _ = writeln!(io::stderr(), "{}", for_line(line));
 }
 
 impl From<space::Error> for Failure {

@@ -1,5 +1,6 @@
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use super::exit;
 use super::failure::Failure;
 
 /// Ctrl-C, and what `kill` sends, once somebody listens.
@@ -18,6 +19,14 @@ impl Interrupts {
             interrupt: listen(SignalKind::interrupt())?,
             terminate: listen(SignalKind::terminate())?,
         })
+    }
+
+    /// Lets the next one end the process at once. For when nothing is left to be lost.
+    pub(super) fn end_the_process(mut self) {
+        tokio::spawn(async move {
+            self.next().await;
+            std::process::exit(i32::from(exit::CANCELLED));
+        });
     }
 
     /// Waits for the next one.

@@ -39,7 +39,7 @@ impl Output {
     pub(super) fn json(&mut self, value: &impl Serialize) -> Result<(), Failure> {
         let line = serde_json::to_string(value)
             .map_err(|error| Failure::because("this cannot be written as JSON", &error))?;
-        self.bytes(line.as_bytes())?;
+        self.bytes(escaped(&line).as_bytes())?;
         self.bytes(b"\n")
     }
 
@@ -60,9 +60,16 @@ fn unwritten(error: io::Error) -> Failure {
     }
 }
 
-/// Control characters but tab and newline made visible.
+/// Whether a character does something to a terminal instead of being shown: control characters,
+/// and those that turn the direction of what follows or begin a line by another name.
+fn drives(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
+}
+
+/// What drives a terminal made visible, but for tab and newline.
 pub(super) fn for_terminal(text: &str) -> Cow<'_, str> {
-    let drives = |c: char| c.is_control() && c != '\n' && c != '\t';
+    let drives = |c: char| drives(c) && c != '\n' && c != '\t';
     if !text.contains(drives) {
         return Cow::Borrowed(text);
     }
@@ -70,6 +77,23 @@ pub(super) fn for_terminal(text: &str) -> Cow<'_, str> {
         if drives(c) { c.escape_default().to_string() } else { c.to_string() }
     };
     Cow::Owned(text.chars().map(show).collect())
+}
+
+/// As [`for_terminal`], for a line of a log: a newline within it does not begin another one,
+/// which would pass for a line of somebody else.
+pub(super) fn for_line(text: &str) -> String {
+    for_terminal(text).replace('\n', "\n      ")
+}
+
+/// JSON in which nothing drives a terminal. Such characters stand within its strings alone.
+fn escaped(json: &str) -> Cow<'_, str> {
+    if !json.contains(drives) {
+        return Cow::Borrowed(json);
+    }
+    let show = |c: char| {
+        if drives(c) { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() }
+    };
+    Cow::Owned(json.chars().map(show).collect())
 }
 
 /// Bytes of a file, shown so that they cannot drive a terminal, a chunk at a time.
@@ -136,6 +160,23 @@ mod tests {
     fn what_others_wrote_cannot_drive_a_terminal() {
         assert_eq!(for_terminal("plain\tü\n"), "plain\tü\n");
         assert_eq!(for_terminal("\u{1b}[2Jx\u{9b}y\r"), "\\u{1b}[2Jx\\u{9b}y\\r");
+        assert_eq!(for_terminal("a\u{202e}b\u{2028}"), "a\\u{202e}b\\u{2028}");
+    }
+
+    /// A line of the log stays one: what follows a newline in it stands apart from lines of
+    /// others.
+    #[test]
+    fn a_line_cannot_pass_for_two() {
+        assert_eq!(for_line("a\nerror b"), "a\n      error b");
+    }
+
+    #[test]
+    fn json_cannot_drive_a_terminal_and_means_the_same() {
+        let text = "\u{1b}[2J \u{9b}2J \u{7f} \u{202e} \u{2028} \n ü 😀 \\u0041";
+        let line = serde_json::to_string(&[text]).unwrap();
+        let shown = escaped(&line);
+        assert!(!shown.contains(drives), "{shown}");
+        assert_eq!(serde_json::from_str::<[String; 1]>(&shown).unwrap(), [text]);
     }
 
     #[test]

@@ -25,6 +25,12 @@ pub(in crate::cli) struct Rm {
 impl Rm {
     pub(super) async fn run(&self, desk: &Desk) -> Result<(), Failure> {
         let paths: Vec<_> = self.paths.iter().map(String::as_str).collect();
+        // What is left of a variable that is not set would be everything in reach.
+        if paths.contains(&"") {
+            return Err(Failure::new(
+                "an empty path names nothing to delete: name a file, a folder or a scope",
+            ));
+        }
         let reach = self.names.reach(desk, &paths, Missing::Refuse).await?;
         for path in paths {
             if self.recursive {

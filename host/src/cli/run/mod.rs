@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use bailiwick::catalog::{CatalogError, Lease};
 use bailiwick::engine::{Cancel, Component, End, Engine, Report, Request, Usage};
@@ -80,6 +81,7 @@ impl Run {
         let turn = Turn { desk: &desk, lease, watch: &watch, interrupts };
         let report = turn.run(&engine, &guest.component, space, request).await;
         let outcome = self.finish(&desk, lease, guest, report, watch).await;
+        desk.storage.settled(SETTLING).await;
         drop(ours);
         outcome
     }
@@ -105,7 +107,8 @@ impl Run {
         format!("bailiwick run --answer TEXT -w {workspace} -a {agent} -s {session}")
     }
 
-    /// Records the end, then shows it: what was shown is on disk.
+    /// Records the end, then shows it: what was shown is on disk, and a pipe that nobody reads
+    /// keeps nothing from being recorded.
     async fn finish(
         &self,
         desk: &Desk,
@@ -114,7 +117,7 @@ impl Run {
         report: Report,
         watch: Watch,
     ) -> Outcome {
-        let seen = watch.finish();
+        let seen = watch.seen();
         let finish = ending::record(&report, &seen, guest.bytes);
         if let Err(error) = desk.catalog.finish_turn(lease.turn, &finish).await {
             say("the turn ended, but its end was not recorded");
@@ -122,9 +125,14 @@ impl Run {
             failure.report();
             return Ok(ExitCode::from(exit::HOST_FAULT));
         }
+        Interrupts::listen()?.end_the_process();
+        watch.finish();
         ending::show(&report, &seen, self, lease)
     }
 }
+
+/// How long the end of the process waits for uploads that are being given up.
+const SETTLING: Duration = Duration::from_secs(10);
 
 /// A turn that was begun.
 struct Turn<'a> {

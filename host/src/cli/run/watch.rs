@@ -1,13 +1,13 @@
 //! What a person sees of a turn while it runs.
 
+use std::collections::VecDeque;
 use std::io::{self, IsTerminal, Write};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use bailiwick::engine::{Level, Observer};
 
-use super::super::output::{Output, for_terminal};
+use super::super::output::{Output, for_line};
 
 /// What becomes of the pieces of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,11 +35,44 @@ pub(super) struct Seen {
     pub(super) log: Vec<(Level, String)>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Shared {
     seen: Mutex<Seen>,
-    /// Gone once the watch is over.
-    printer: Mutex<Option<Sender<Line>>>,
+    due: Mutex<Due>,
+    more: Condvar,
+}
+
+/// What is still to be shown.
+#[derive(Debug, Default)]
+struct Due {
+    lines: VecDeque<Line>,
+    /// Nothing more will come.
+    is_over: bool,
+}
+
+impl Shared {
+    /// Pieces that wait together become one: a guest may say a single letter at a time.
+    fn show(&self, line: Line) {
+        let mut due = lock(&self.due);
+        match (due.lines.back_mut(), &line) {
+            (Some(Line::Said(waiting)), Line::Said(part)) => waiting.push_str(part),
+            _ => due.lines.push_back(line),
+        }
+        self.more.notify_one();
+    }
+
+    fn end(&self) {
+        lock(&self.due).is_over = true;
+        self.more.notify_one();
+    }
+
+    /// Waits for the next one; `None` once all is shown.
+    fn next(&self) -> Option<Line> {
+        let due = lock(&self.due);
+        let waits = |due: &mut Due| due.lines.is_empty() && !due.is_over;
+        let mut due = self.more.wait_while(due, waits).unwrap_or_else(PoisonError::into_inner);
+        due.lines.pop_front()
+    }
 }
 
 #[derive(Debug)]
@@ -50,8 +83,8 @@ enum Line {
 
 impl Watch {
     pub(super) fn start(pieces: Pieces) -> Self {
-        let (sender, lines) = channel();
-        let seen = Arc::new(Shared { seen: Mutex::default(), printer: Mutex::new(Some(sender)) });
+        let seen = Arc::new(Shared::default());
+        let lines = seen.clone();
         let printer = std::thread::Builder::new()
             .name("printer".into())
             .spawn(move || print(&lines, pieces))
@@ -74,14 +107,18 @@ impl Watch {
         lock(&self.seen.seen).said.get(bytes..).unwrap_or_default().to_owned()
     }
 
+    /// All of it, of a turn that is over; printed or not.
+    pub(super) fn seen(&self) -> Seen {
+        std::mem::take(&mut *lock(&self.seen.seen))
+    }
+
     /// Waits until all is printed.
-    pub(super) fn finish(mut self) -> Seen {
-        lock(&self.seen.printer).take();
+    pub(super) fn finish(mut self) {
+        self.seen.end();
         if let Some(printer) = self.printer.take() {
             // It does not panic; if it did, what it did not print is lost and nothing else.
             let _ = printer.join();
         }
-        std::mem::take(&mut *lock(&self.seen.seen))
     }
 }
 
@@ -90,21 +127,12 @@ struct Watcher(Arc<Shared>);
 impl Observer for Watcher {
     fn said(&self, part: &str) {
         lock(&self.0.seen).said.push_str(part);
-        self.show(Line::Said(part.to_owned()));
+        self.0.show(Line::Said(part.to_owned()));
     }
 
     fn logged(&self, level: Level, line: &str) {
         lock(&self.0.seen).log.push((level, line.to_owned()));
-        self.show(Line::Logged(level, line.to_owned()));
-    }
-}
-
-impl Watcher {
-    fn show(&self, line: Line) {
-        if let Some(printer) = &*lock(&self.0.printer) {
-            // A printer that is gone has nothing more to show.
-            let _ = printer.send(line);
-        }
+        self.0.show(Line::Logged(level, line.to_owned()));
     }
 }
 
@@ -113,11 +141,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn print(lines: &Receiver<Line>, pieces: Pieces) {
+fn print(lines: &Shared, pieces: Pieces) {
     let mut output = Some(Output::new()).filter(|_| pieces == Pieces::Printed);
     let mut errors = io::stderr();
     let paint = errors.is_terminal();
-    for line in lines {
+    while let Some(line) = lines.next() {
         match line {
             Line::Said(part) => {
                 let said = output.as_mut().map(|out| out.text(&part).and_then(|()| out.flush()));
@@ -125,7 +153,7 @@ fn print(lines: &Receiver<Line>, pieces: Pieces) {
                 output = output.filter(|_| said.is_some_and(|said| said.is_ok()));
             }
             Line::Logged(level, line) => {
-                let _ = writeln!(errors, "{} {}", word(level, paint), for_terminal(&line));
+                let _ = writeln!(errors, "{} {}", word(level, paint), for_line(&line));
             }
         }
     }
@@ -139,4 +167,29 @@ fn word(level: Level, paint: bool) -> String {
         Level::Error => ("error", 31),
     };
     if paint { format!("\u{1b}[{colour}m{word}\u{1b}[0m") } else { word.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What waits for a pipe that nobody reads takes no more room than what was said.
+    #[test]
+    fn small_pieces_wait_as_one() {
+        let shared = Arc::new(Shared::default());
+        let watcher = Watcher(shared.clone());
+        (0..100_000).for_each(|_| watcher.said("a"));
+        watcher.logged(Level::Info, "line");
+        (0..10).for_each(|_| watcher.said("b"));
+        assert_eq!(lock(&shared.due).lines.len(), 3);
+        shared.end();
+        let mut shown = Vec::new();
+        while let Some(line) = shared.next() {
+            shown.push(match line {
+                Line::Said(part) => part,
+                Line::Logged(_, line) => line,
+            });
+        }
+        assert_eq!(shown, ["a".repeat(100_000), "line".to_owned(), "b".repeat(10)]);
+    }
 }

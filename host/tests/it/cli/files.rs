@@ -98,6 +98,20 @@ fn a_closed_pipe_ends_a_command_quietly() {
     assert_eq!((done.code, done.err.as_str()), (Some(0), ""));
 }
 
+/// A variable that was not set deletes nothing.
+#[test]
+fn an_empty_path_deletes_nothing() {
+    let machine = Machine::new();
+    let local = machine.file("a", b"kept");
+    machine.ok(&[&["files", "put", &local, "workspace/a"], ACME.as_slice()].concat());
+    for paths in [["", "workspace/b"], ["workspace/b", ""]] {
+        let rm = [&["files", "rm", "-r"], paths.as_slice(), &ACME].concat();
+        let refused = machine.refused(&rm);
+        assert!(refused.contains("an empty path names nothing to delete"), "{refused}");
+    }
+    assert_eq!(machine.ok(&[&["files", "cat", "workspace/a"], ACME.as_slice()].concat()), "kept");
+}
+
 /// Two spellings of a name that look the same are two files, and `ls` says so.
 #[test]
 fn twins_are_pointed_out() {

@@ -209,17 +209,36 @@ fn latest(machine: &Machine) -> String {
     session["latest"].as_str().unwrap_or_default().to_owned()
 }
 
+/// A turn whose reply nobody reads is recorded all the same, and Ctrl-C ends the process.
+#[test]
+fn a_reply_that_nobody_reads_is_recorded() {
+    let guest = guest_or_skip!("script", "a_reply_that_nobody_reads_is_recorded");
+    let machine = Machine::new();
+    let steps = format!(r#"[{{"do":"say","part":"{}"}}]"#, "x".repeat(1 << 20));
+    let input = format!("@{}", machine.file("steps.json", steps.as_bytes()));
+    let run = ["run", &guest, "--input", &input];
+    let mut child = machine.start(&[run.as_slice(), &NAMES].concat());
+    wait_for("the turn to be recorded", || latest(&machine) == "done");
+    assert_eq!(child.try_wait().unwrap(), None, "nobody has read what it prints");
+    wait_for("the process to end", || {
+        signal(child.id(), Signal::INT);
+        child.try_wait().unwrap().is_some()
+    });
+    assert_eq!(finish(child).code, Some(130));
+}
+
 /// Pieces come out as they are said, while the turn still runs.
 #[test]
 fn pieces_of_a_reply_are_printed_at_once() {
     let guest = guest_or_skip!("script", "pieces_of_a_reply_are_printed_at_once");
     let machine = Machine::new();
     let steps =
-        r#"[{"do":"say","part":"first"},{"do":"log","level":"info","message":"\u001b[2J"}]"#;
+        r#"[{"do":"say","part":"first"},{"do":"log","level":"info","message":"\u001b[2J\nerror"}]"#;
     let mut child = machine.start(&[&["run", &guest, "--input", steps], NAMES.as_slice()].concat());
     let mut first = [0; 5];
     child.stdout.as_mut().unwrap().read_exact(&mut first).unwrap();
     assert_eq!(&first, b"first");
     let done = finish(child);
-    assert!(done.err.contains("info  \\u{1b}[2J"), "a log line cannot drive a terminal: {done:?}");
+    let shown = "info  \\u{1b}[2J\n      error\n";
+    assert!(done.err.contains(shown), "a log line cannot drive a terminal, nor be two: {done:?}");
 }
