@@ -13,6 +13,7 @@ mod given_up;
 mod opening;
 mod parts;
 mod reports;
+mod revisions;
 
 /// A server's store, by way of `port`.
 async fn subject(name: &'static str, server: &'static Server, config: &S3Config) -> Subject {

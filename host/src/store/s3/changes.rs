@@ -10,7 +10,7 @@ use super::lineage::{Lineage, WriteId};
 use super::retry::Attempts;
 use super::settle::{Change, Intent, Outcome, Seen, superseded};
 use crate::scope::ObjectKey;
-use crate::store::{Object, Precondition, StoreError};
+use crate::store::{Object, Precondition, Revision, StoreError};
 
 /// One write, the same however often it is sent.
 #[derive(Clone, Debug)]
@@ -133,6 +133,11 @@ impl S3Store {
     where
         F: Future<Output = Result<T, Failure>> + Send,
     {
+        if let Precondition::IfRevision(revision) = when
+            && !is_e_tag(revision)
+        {
+            return Err(StoreError::PreconditionFailed);
+        }
         if let Some(condition) = verb.condition(when) {
             self.require(condition).await?;
         }
@@ -273,6 +278,17 @@ impl S3Store {
             false => Err(StoreError::Unsupported(condition.refusal())),
         }
     }
+}
+
+/// Longest revision that a server can have given, in bytes.
+const E_TAG_BYTES_MAX: usize = 256;
+
+/// Whether a revision can be one of this storage. It is a caller's word, and becomes part of a
+/// header: a quote would let it name a second one.
+fn is_e_tag(revision: &Revision) -> bool {
+    let Revision(e_tag) = revision;
+    (1..=E_TAG_BYTES_MAX).contains(&e_tag.len())
+        && e_tag.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"')
 }
 
 /// Whether a key can be named in a document. Two characters are legal in a key and not in XML.

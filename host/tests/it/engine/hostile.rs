@@ -111,6 +111,19 @@ async fn memories_are_bounded_together() {
     assert_limit(&beside_others(&host, &guest, "").await, LimitKind::Memory);
 }
 
+/// What the engine collects for a guest is memory of the guest's.
+#[tokio::test]
+async fn the_collected_heap_counts_as_memory() {
+    for allocation in [Allocation::OnDemand, Allocation::Pooling] {
+        let limits = Limits { guest_memory_bytes_max: 32 << 20, host_turns_max: 4, ..limits() };
+        let host = Host::with(limits, EngineOptions { cache_dir: None, allocation });
+        let guest = wat::alone(wat::COLLECTED_HEAP_BOMB);
+        let report = beside_others(&host, &guest, "").await;
+        assert_limit(&report, LimitKind::Memory);
+        assert!(report.usage.guest_memory_bytes > 1 << 20, "{:?}", report.usage);
+    }
+}
+
 /// A growth that fails gives nothing back of what was granted before.
 #[tokio::test]
 async fn failed_growths_do_not_make_room() {

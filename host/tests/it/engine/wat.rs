@@ -116,6 +116,18 @@ pub(super) fn deep_host_calls() -> Vec<u8> {
     turn(imports, lowered, module)
 }
 
+/// A `run` that keeps arrays without end in the heap that is collected.
+pub(super) const COLLECTED_HEAP_BOMB: &str = r#"
+    (type $bytes (array (mut i8)))
+    (rec (type $kept (struct (field (ref null $kept)) (field (ref null $bytes)))))
+    (global $all (mut (ref null $kept)) (ref.null $kept))
+    (func (export "run") (param i32 i32 i32 i32 i32 i32) (result i32)
+        (loop $more
+            (global.set $all (struct.new $kept
+                (global.get $all) (array.new_default $bytes (i32.const 65536))))
+            (br $more))
+        unreachable)"#;
+
 /// A `run` that grows a table until that fails, and gives up then.
 pub(super) const TABLE_BOMB: &str = r#"
     (table $table 1 funcref)
