@@ -132,6 +132,10 @@ impl Space {
                 if progress.done.as_ref().is_some_and(|done| file.path <= *done) {
                     continue;
                 }
+                if within.globs.is_some() {
+                    // A glob can take milliseconds for one path: others may run in between.
+                    tokio::task::yield_now().await;
+                }
                 if !within.covers(&file.path) {
                     continue;
                 }

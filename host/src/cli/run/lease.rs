@@ -1,7 +1,8 @@
 use std::time::Duration;
 
+use anyhow::anyhow;
 use bailiwick::catalog::{CatalogError, TurnId};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::super::desk::Desk;
 use super::watch::Watch;
@@ -16,7 +17,8 @@ const RENEW: Duration = Duration::from_secs(10);
 pub(super) async fn kept(desk: &Desk, turn: TurnId, watch: &Watch) {
     let limits = desk.storage.limits();
     let lease = Duration::from_millis(limits.turn_lease_ms);
-    let safe = lease.saturating_sub(Duration::from_millis(limits.transfer_ms_max));
+    // An attempt to renew it may take as long as the time between two.
+    let safe = lease.saturating_sub(Duration::from_millis(limits.transfer_ms_max) + RENEW);
     let (mut renewed, mut recorded) = (Instant::now(), 0);
     loop {
         sleep(LOOK).await;
@@ -24,9 +26,13 @@ pub(super) async fn kept(desk: &Desk, turn: TurnId, watch: &Watch) {
         if more.is_empty() && renewed.elapsed() < RENEW {
             continue;
         }
-        match desk.catalog.renew(turn, &more).await {
+        // The catalog counts from some moment of the call: from its first one, to be safe.
+        let began = Instant::now();
+        let renewal = timeout(RENEW, desk.catalog.renew(turn, &more)).await;
+        let late = |_| CatalogError::Unavailable { source: anyhow!("the catalog is busy") };
+        match renewal.map_err(late).flatten() {
             Ok(()) => {
-                renewed = Instant::now();
+                renewed = began;
                 recorded += more.len();
             }
             Err(CatalogError::LeaseLost) => return,
