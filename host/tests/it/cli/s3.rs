@@ -93,6 +93,7 @@ fn a_wrong_bucket_is_told() {
 /// What passes through to a bucket, from a guest and from a person, is held in part.
 #[test]
 fn a_bucket_takes_large_files_in_little_memory() {
+    let _built = guest_or_skip!("stream", "a_bucket_takes_large_files_in_little_memory");
     let Some(server) = seaweed() else { return };
     let remote = Remote::new(server);
     stays_flat(&remote.machine, &remote.environment());
