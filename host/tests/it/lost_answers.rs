@@ -25,9 +25,23 @@ use crate::servers::{self, Server};
 const LOSSES: Losses = Losses { percent: 20, seed: 2 };
 const HOSTS: usize = 4;
 const APPENDERS: usize = 20;
-const LINES: usize = 100;
-const COPIES: u64 = 100;
-const UPLOADS: u64 = 6;
+
+/// Enough for an answer to be lost where it matters.
+const LINES_ALONE: usize = 100;
+
+/// How much of each: all of it where everything is tried, elsewhere a part.
+struct Amounts {
+    lines: usize,
+    copies: u64,
+    uploads: u64,
+}
+
+fn amounts() -> Amounts {
+    match std::env::var_os("CI") {
+        Some(_) => Amounts { lines: 100, copies: 100, uploads: 6 },
+        None => Amounts { lines: 8, copies: 10, uploads: 2 },
+    }
+}
 
 /// What a client was told, held against what is there.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -85,12 +99,12 @@ async fn appends(server: &'static Server) {
     let text = read_text(&space(&hosts[0], place)).await;
     let count = Count::of_lines(&text, acknowledged, unknown);
     report(server, "appends", &count, &proxy, started);
-    count.assert_all(APPENDERS * LINES);
+    count.assert_all(APPENDERS * amounts().lines);
 }
 
 async fn append_lines(space: &Space, appender: usize) -> (Vec<String>, usize) {
     let (mut acknowledged, mut unknown) = (Vec::new(), 0);
-    for line in 0..LINES {
+    for line in 0..amounts().lines {
         let line = format!("appender {appender} line {line}");
         match space.append("session/log", &format!("{line}\n")).await {
             Ok(_) => acknowledged.push(line),
@@ -121,7 +135,7 @@ async fn copies(server: &'static Server) {
     let place = Place::new();
     let mut count = Count::default();
     let started = Instant::now();
-    for copy in 0..COPIES {
+    for copy in 0..amounts().copies {
         let (source, target) = (place.key(&format!("source-{copy}")), place.key("target"));
         let bytes = content(copy, 1000);
         let made = store.put(&source, bytes.clone(), &Precondition::IfAbsent).await.unwrap();
@@ -144,7 +158,7 @@ async fn copies(server: &'static Server) {
         assert!(matches!(late, Err(StoreError::PreconditionFailed)), "{late:?}");
     }
     report(server, "copies", &count, &proxy, started);
-    count.assert_all(usize::try_from(COPIES).unwrap());
+    count.assert_all(usize::try_from(amounts().copies).unwrap());
 }
 
 /// Uploads in parts are completed once, and told so, and none is left open.
@@ -160,7 +174,7 @@ async fn completes(server: &'static Server) {
     let place = Place::new();
     let mut count = Count::default();
     let started = Instant::now();
-    for seed in 0..UPLOADS {
+    for seed in 0..amounts().uploads {
         let key = place.key(&format!("upload-{seed}"));
         let bytes = content(seed, (5 << 20) + 1000);
         let mut upload = store.upload(&key, when.clone()).await.unwrap();
@@ -181,7 +195,7 @@ async fn completes(server: &'static Server) {
         }
     }
     report(server, "completes", &count, &proxy, started);
-    count.assert_all(usize::try_from(UPLOADS).unwrap());
+    count.assert_all(usize::try_from(amounts().uploads).unwrap());
 }
 
 async fn offers(store: &S3Store, condition: Condition) -> bool {
@@ -201,7 +215,7 @@ async fn appends_without_write_ids(server: &'static Server) {
     let (mut acknowledged, mut text, mut e_tag) = (Vec::new(), String::new(), None::<String>);
     let (mut false_conflicts, mut unknown) = (0, 0);
     let started = Instant::now();
-    for line in 0..LINES {
+    for line in 0..LINES_ALONE {
         let line = format!("line {line}");
         for _ in 0..10 {
             let mut next = text.clone();
