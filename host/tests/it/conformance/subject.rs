@@ -1,5 +1,6 @@
 //! What a case is handed: a store, what it declares that it cannot do, and places to work in.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -252,12 +253,21 @@ pub(crate) fn content(seed: u64, size: usize) -> Bytes {
 
 /// Puts one small object per rest, many at once.
 pub(crate) async fn many(subject: &Subject, place: &Place, rests: &[String]) {
-    let puts = rests.iter().map(|rest| {
-        let key = place.key(rest);
-        let bytes = Bytes::from(rest.clone());
-        async move { subject.store.put(&key, bytes, &Precondition::Always).await }
-    });
-    stream::iter(puts).buffer_unordered(64).try_for_each(|_| async { Ok(()) }).await.unwrap();
+    let mut by_depth = BTreeMap::<usize, Vec<&String>>::new();
+    for rest in rests {
+        by_depth.entry(rest.matches('/').count()).or_default().push(rest);
+    }
+    // A file before what stands in the folder of its name: servers that keep folders are not
+    // always up to both in the same moment.
+    for rests in by_depth.into_values() {
+        let puts = rests.into_iter().map(|rest| {
+            let key = place.key(rest);
+            let bytes = Bytes::from(rest.clone());
+            async move { subject.store.put(&key, bytes, &Precondition::Always).await }
+        });
+        let puts = stream::iter(puts).buffer_unordered(64);
+        puts.try_for_each(|_| async { Ok(()) }).await.unwrap();
+    }
 }
 
 /// All bytes of an object, by ranges of one revision.
