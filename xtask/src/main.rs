@@ -5,6 +5,7 @@
 mod demo;
 mod fuzz;
 mod guests;
+mod passed;
 mod places;
 mod project;
 mod servers;
@@ -18,6 +19,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use places::Places;
+use test::Repeat;
 
 #[derive(Parser)]
 #[command(about = "Set-up, demo and tests of this repository.")]
@@ -37,7 +39,12 @@ enum Task {
         manifest: Option<PathBuf>,
     },
     /// Sets everything up, then runs the whole suite: format, lints, documentation, tests.
+    ///
+    /// When nothing has changed since it passed, it says so and stops, except on CI.
     Test {
+        /// Runs it although nothing has changed since it passed.
+        #[arg(long)]
+        again: bool,
         /// Handed to `cargo test`; with a filter, the other checks are left out.
         #[arg(last = true)]
         filter: Vec<String>,
@@ -60,6 +67,10 @@ fn run(task: Task) -> Result<()> {
         Task::Demo => demo::tell(&places),
         Task::Guests { manifest: Some(manifest) } => guests::build_project(&places, &manifest),
         Task::Guests { manifest: None } => guests::build(&places).map(|_| ()),
-        Task::Test { filter } => test::run(&places, &filter),
+        Task::Test { filter, again } => {
+            let always = again || std::env::var_os("CI").is_some();
+            let repeat = if always { Repeat::Always } else { Repeat::WhenChanged };
+            test::run(&places, &filter, repeat)
+        }
     }
 }

@@ -7,15 +7,28 @@ use anyhow::Result;
 
 use crate::fuzz;
 use crate::guests;
+use crate::passed::State;
 use crate::places::Places;
 use crate::project;
 use crate::servers;
 use crate::shell::{self, cargo, shown, step};
 
+/// Whether the suite runs although nothing has changed since it passed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Repeat {
+    Always,
+    WhenChanged,
+}
+
 /// Sets everything up and runs the checks, or with a filter the tests alone.
-pub(crate) fn run(places: &Places, filter: &[String]) -> Result<()> {
+pub(crate) fn run(places: &Places, filter: &[String], repeat: Repeat) -> Result<()> {
     let guests = guests::build(places)?;
     servers::ensure(&places.tools)?;
+    let state = State::of(places)?;
+    if filter.is_empty() && repeat == Repeat::WhenChanged && state.has_passed() {
+        step("nothing has changed since the suite passed; `--again` runs it all the same");
+        return Ok(());
+    }
     let mut checks = Vec::new();
     if filter.is_empty() {
         guests::check_used(places)?;
@@ -35,6 +48,7 @@ pub(crate) fn run(places: &Places, filter: &[String]) -> Result<()> {
     if filter.is_empty() {
         project::check(places)?;
         fuzz::run_bounded(places)?;
+        state.remember()?;
     }
     Ok(())
 }
