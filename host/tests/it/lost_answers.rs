@@ -69,14 +69,14 @@ impl Count {
         Self { acknowledged: acknowledged.len(), lost, doubled, unknown, ..Self::default() }
     }
 
-    /// Nothing is lost, doubled or refused falsely, and hardly anything is left open: now and
-    /// then so many answers in a row are lost that a change can only be told as unknown.
+    /// Nothing is lost, doubled or refused falsely, and of thousands at most one is left open: one
+    /// that lost so many answers in a row that too much was written since.
     #[track_caller]
     fn assert_all(&self, all: usize) {
         let expected =
             Self { acknowledged: all - self.unknown, unknown: self.unknown, ..Self::default() };
         assert_eq!(*self, expected);
-        assert!(self.unknown * 200 <= all, "too much is left open: {self:?}");
+        assert!(self.unknown * 2000 <= all, "too much is left open: {self:?}");
     }
 }
 

@@ -112,7 +112,10 @@ impl Condition {
             }
             Self::WriteIds => "a write whose answer is lost fails, as one that may have been made",
             Self::ListingOrder => "each page is sorted, pages follow in the server's order",
-            Self::FoldersVanish => "emulated: every folder is looked into",
+            Self::FoldersVanish => {
+                "emulated: every folder is looked into; a file and what is in a folder of its name \
+                 must not be made in the same moment"
+            }
             Self::PutIfAbsent
             | Self::PutIfRevision
             | Self::CompleteIfAbsent

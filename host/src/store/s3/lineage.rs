@@ -4,7 +4,8 @@
 //! Every object carries the ids of the writes that led to it, newest first, as far back as each
 //! was made on condition of the one before. So a write is found again even when others have
 //! built upon it meanwhile, and is known not to have happened when it is missing between what
-//! its writer had seen and what is there now.
+//! its writer had seen and what is there now. The write that found nothing there is named however
+//! many came after: no other of its kind can have been made since.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -34,6 +35,10 @@ impl WriteId {
     pub(super) fn random() -> Self {
         Self(rand::random())
     }
+
+    fn parse(text: impl AsRef<[u8]>) -> Option<Self> {
+        URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok().map(Self)
+    }
 }
 
 impl fmt::Display for WriteId {
@@ -46,75 +51,80 @@ impl fmt::Display for WriteId {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Lineage {
     writes: Vec<WriteId>,
-    /// Whether the oldest of them found nothing there.
-    from_nothing: bool,
+    /// The one that found nothing there, if all since then were made on condition of the one
+    /// before. It is the oldest of `writes`, unless they were too many to name.
+    first: Option<WriteId>,
 }
 
 /// Most writes that a lineage names: a writer may be so many behind when it asks what became of
-/// its own. 1,601 of the 2,048 bytes that metadata may have.
+/// its own. With the first, 1,609 of the 2,048 bytes that metadata may have.
 const WRITES_MAX: usize = 200;
-/// What a lineage ends in that begins where nothing was.
+/// Stands before the first write, the one that found nothing there.
 const NOTHING: char = '.';
 
 impl Lineage {
     /// Of a write that was made whatever was there.
     pub(super) fn unconditional(write: WriteId) -> Self {
-        Self { writes: vec![write], from_nothing: false }
+        Self { writes: vec![write], first: None }
     }
 
     /// Of a write that was made where nothing was.
     pub(super) fn from_nothing(write: WriteId) -> Self {
-        Self { writes: vec![write], from_nothing: true }
+        Self { writes: vec![write], first: Some(write) }
     }
 
     /// Of a write that was made on condition that `self` was there.
     pub(super) fn followed_by(&self, write: WriteId) -> Self {
         let mut writes = vec![write];
         writes.extend(self.writes.iter().take(WRITES_MAX - 1));
-        let from_nothing = self.from_nothing && self.writes.len() < WRITES_MAX;
-        Self { writes, from_nothing }
+        Self { writes, first: self.first }
     }
 
     pub(super) fn newest(&self) -> Option<WriteId> {
         self.writes.first().copied()
     }
 
+    /// The write that found nothing there, and led to what is there now.
+    pub(super) fn first(&self) -> Option<WriteId> {
+        self.first
+    }
+
     pub(super) fn contains(&self, write: WriteId) -> bool {
-        self.writes.contains(&write)
+        self.writes.contains(&write) || self.first == Some(write)
     }
 
     /// Whether every write since nothing was there is named.
     pub(super) fn is_complete(&self) -> bool {
-        self.from_nothing
+        self.first.is_some() && self.first.as_ref() == self.writes.last()
     }
 
     /// The lineage that ended in `write`, if that is part of this one.
     fn back_to(&self, write: WriteId) -> Option<Self> {
         let at = self.writes.iter().position(|other| *other == write)?;
-        Some(Self { writes: self.writes[at..].to_vec(), from_nothing: self.from_nothing })
+        Some(Self { writes: self.writes[at..].to_vec(), first: self.first })
     }
 
     /// Reads what [`fmt::Display`] wrote; anything else is a lineage of which nothing is known.
     pub(super) fn parse(text: &str) -> Self {
-        let (text, from_nothing) = match text.strip_suffix(NOTHING) {
-            Some(text) => (text, true),
-            None => (text, false),
+        Self::try_parse(text).unwrap_or_default()
+    }
+
+    fn try_parse(text: &str) -> Option<Self> {
+        let (writes, first) = match text.split_once(NOTHING) {
+            Some((writes, first)) => (writes, Some(WriteId::parse(first)?)),
+            None => (text, None),
         };
-        let (ids, rest) = text.as_bytes().as_chunks::<ID_CHARS>();
-        let id = |id| URL_SAFE_NO_PAD.decode(id).ok()?.try_into().ok().map(WriteId);
-        match ids.iter().map(id).collect::<Option<Vec<_>>>() {
-            Some(writes) if rest.is_empty() && (1..=WRITES_MAX).contains(&writes.len()) => {
-                Self { writes, from_nothing }
-            }
-            _ => Self::default(),
-        }
+        let (ids, rest) = writes.as_bytes().as_chunks::<ID_CHARS>();
+        let writes = ids.iter().map(|id| WriteId::parse(id)).collect::<Option<Vec<_>>>()?;
+        let fits = rest.is_empty() && (1..=WRITES_MAX).contains(&writes.len());
+        fits.then_some(Self { writes, first })
     }
 }
 
 impl fmt::Display for Lineage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.writes.iter().try_for_each(|write| write.fmt(f))?;
-        if self.from_nothing { write!(f, "{NOTHING}") } else { Ok(()) }
+        self.first.map_or(Ok(()), |first| write!(f, "{NOTHING}{first}"))
     }
 }
 

@@ -87,7 +87,8 @@ impl Intent {
         self.base.is_some_and(|base| seen.lineage.contains(base))
             || match &self.when {
                 Precondition::Always => false,
-                Precondition::IfAbsent => seen.lineage.is_complete(),
+                // Of those that found nothing there, one led to this, and it was another.
+                Precondition::IfAbsent => seen.lineage.first().is_some(),
                 Precondition::IfRevision(revision) => seen.object.revision == *revision,
             }
     }

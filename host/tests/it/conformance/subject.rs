@@ -257,8 +257,8 @@ pub(crate) async fn many(subject: &Subject, place: &Place, rests: &[String]) {
     for rest in rests {
         by_depth.entry(rest.matches('/').count()).or_default().push(rest);
     }
-    // A file before what stands in the folder of its name: servers that keep folders are not
-    // always up to both in the same moment.
+    // A file before what stands in a folder of its name: SeaweedFS, asked for both in the same
+    // moment, acknowledges both and keeps one.
     for rests in by_depth.into_values() {
         let puts = rests.into_iter().map(|rest| {
             let key = place.key(rest);

@@ -26,18 +26,26 @@ fn a_lineage_survives_metadata() {
 #[test]
 fn foreign_metadata_is_no_lineage() {
     let long = "01234567".repeat(201);
-    for text in ["", ".", "x", "0123456", "012345678", "0123 567", "0123456=", "..", "éééé", &long]
-    {
+    let texts = ["", ".", "x", "0123456", "012345678", "0123 567", "0123456=", "..", "éééé", &long];
+    let first =
+        ["01234567.", ".01234567", "01234567.0123456", "01234567.01234567.", "01234567..01234567"];
+    for text in texts.into_iter().chain(first) {
         assert_eq!(Lineage::parse(text), Lineage::default(), "{text:?}");
     }
 }
 
-/// A lineage that was cut short no longer claims to begin where nothing was.
+/// A lineage that was cut short still names the write that found nothing there, and no longer
+/// claims to name all that came after.
 #[test]
 fn a_lineage_that_was_cut_is_not_complete() {
     assert!(grown(200).is_complete());
-    assert!(!grown(201).is_complete());
-    assert!(!grown(201).contains(id(0)));
+    for writes in [202, 1000] {
+        let cut = Lineage::parse(&grown(writes).to_string());
+        assert!(!cut.is_complete());
+        assert!(!cut.contains(id(1)));
+        assert_eq!(cut.first(), Some(id(0)));
+        assert!(cut.contains(id(0)));
+    }
 }
 
 /// The lineage of an earlier revision is still known after later ones were seen, in any order.

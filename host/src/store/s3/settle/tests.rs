@@ -41,6 +41,20 @@ fn a_write_that_is_missing_was_not_made() {
     assert_eq!(judged(&absent, Lineage::from_nothing(other), 0), NotApplied);
 }
 
+/// Of the writes that found nothing there, the one that led to what is there stays known,
+/// however many came after.
+#[test]
+fn the_first_write_is_known_behind_any_number() {
+    let [mine, other, _] = ids();
+    let when = Precondition::IfAbsent;
+    let intent = Intent { change: Change::Write(mine), when, base: None };
+    for (first, outcome) in [(mine, Applied), (other, NotApplied)] {
+        let first = Lineage::from_nothing(first);
+        let long = (0..300).fold(first, |lineage, _| lineage.followed_by(WriteId::random()));
+        assert_eq!(judged(&intent, long, 0), outcome);
+    }
+}
+
 /// Where somebody wrote regardless of what was there, in the same moments, nothing is certain.
 #[test]
 fn a_write_that_may_have_been_overwritten_is_unknown() {
