@@ -115,7 +115,7 @@ impl Lineage {
             None => (text, None),
         };
         let (ids, rest) = writes.as_bytes().as_chunks::<ID_CHARS>();
-        let writes = ids.iter().map(|id| WriteId::parse(id)).collect::<Option<Vec<_>>>()?;
+        let writes = ids.iter().map(WriteId::parse).collect::<Option<Vec<_>>>()?;
         let fits = rest.is_empty() && (1..=WRITES_MAX).contains(&writes.len());
         fits.then_some(Self { writes, first })
     }
