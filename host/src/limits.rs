@@ -41,6 +41,9 @@ pub const SEARCH_PIECE_BYTES_MAX: usize = 64 << 10;
 pub const SEARCH_MATCH_MS_MAX: u64 = 1_000;
 /// Longest line that a match shows, in bytes.
 pub const SEARCH_LINE_BYTES_MAX: usize = 1 << 10;
+/// Bytes that the host takes at a time out of a stream that a guest writes, and fetches ahead of
+/// one that it reads.
+pub const STREAM_PIECE_BYTES: usize = 256 << 10;
 /// Longest input and longest reply of a turn, in bytes.
 pub const TURN_TEXT_BYTES_MAX: usize = 4 << 20;
 /// Longest name of a workspace, an agent or a session, in bytes.
@@ -64,6 +67,8 @@ const _: () = assert!(2 * EDIT_BYTES_MAX <= HOSTCALL_BYTES_MAX);
 const _: () = assert!(WRITER_CALL_BYTES_MAX <= WRITE_BYTES_MAX);
 const _: () = assert!(READ_BYTES_MAX as usize <= WRITE_BYTES_MAX);
 const _: () = assert!(TEXT_SLICE_BYTES_MAX <= READ_BYTES_MAX as usize);
+const _: () = assert!(STREAM_PIECE_BYTES <= WRITER_CALL_BYTES_MAX);
+const _: () = assert!(STREAM_PIECE_BYTES <= READ_BYTES_MAX as usize);
 
 /// What one turn and one host may use. [`Default`] is the deployment's default.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,6 +91,10 @@ pub struct Limits {
     pub turn_operations_max: usize,
     /// Store operations in flight, whole host.
     pub host_operations_max: usize,
+    /// Calls of one turn that are under way, those that wait for their turn included.
+    pub turn_calls_max: usize,
+    /// Arguments of the calls of one turn that are under way, all together, in bytes.
+    pub turn_call_bytes_max: usize,
     /// File bytes held by the host, one turn.
     pub turn_buffer_bytes_max: usize,
     /// File bytes held by the host, all turns.
@@ -129,6 +138,8 @@ impl Default for Limits {
             turn_writers_max: 16,
             turn_operations_max: 16,
             host_operations_max: 256,
+            turn_calls_max: 1_024,
+            turn_call_bytes_max: 33 << 20,
             turn_buffer_bytes_max: 32 << 20,
             host_buffer_bytes_max: 256 << 20,
             busy_ms_max: 5_000,

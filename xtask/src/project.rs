@@ -11,16 +11,21 @@ use crate::places::Places;
 use crate::shell::{output, run, step};
 use crate::toolchain::TARGET;
 
-/// Makes a project, builds it, and runs two turns of it.
+/// Makes a project of either kind, builds it, and runs two turns of it.
 pub(crate) fn check(places: &Places) -> Result<()> {
-    step("making, building and running a new guest project");
+    step("making, building and running new guest projects");
     let folder = places.target.join("new-project");
     if folder.exists() {
         fs::remove_dir_all(&folder).with_context(|| format!("cannot empty {folder:?}"))?;
     }
-    fs::create_dir_all(&folder)?;
+    check_kind(places, &folder.join("synchronous"), &[])?;
+    check_kind(places, &folder.join("async"), &["--async"])
+}
+
+fn check_kind(places: &Places, folder: &Path, flags: &[&str]) -> Result<()> {
+    fs::create_dir_all(folder)?;
     let project = folder.join("my-guest");
-    output(bailiwick(places).args(["new", "my-guest", "--path"]).arg(&project))?;
+    output(bailiwick(places).args(["new", "my-guest"]).args(flags).arg("--path").arg(&project))?;
     let component = build(places, &project)?;
     let turn = |input| {
         let mut command = bailiwick(places);

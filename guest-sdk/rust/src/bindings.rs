@@ -2,7 +2,7 @@
 // Options used:
 //   * runtime_path: "wit_bindgen::rt"
 //   * additional derives ["PartialEq", "Eq"]
-//   * additional derives ignored ["stream-error"]
+//   * additional derives ignored ["stream-error", "reading"]
 //   * pub-export-macro
 #[rustfmt::skip]
 #[allow(dead_code, clippy::all)]

@@ -31,6 +31,7 @@
 //! - [`spill`](fn@spill): a result too large to show goes to a file, a digest of it to the model.
 //! - [`session`]: pieces of the reply while the turn runs, a later turn, the time that is left.
 //! - [`log`]: lines about the guest's own work. A panic is logged before it ends the turn.
+//! - [`tasks`]: asynchronous turns, whose calls overlap.
 //! - [`tools`](fn@tools) and [`dispatch`]: all of it as tools for a language model, in two lines.
 //!
 //! Every call answers with [`Error`] on failure: its message is one or two sentences that a
@@ -42,6 +43,7 @@ pub mod log;
 mod reader;
 pub mod session;
 mod spill;
+pub mod tasks;
 pub mod text;
 mod tools;
 mod turn;
@@ -79,7 +81,8 @@ pub fn mounts() -> Vec<Mount> {
 /// Exports a function as the guest's turn.
 ///
 /// The function takes a [`Request`] and returns `Result<R, E>`, where `R` becomes an
-/// [`Outcome`] (text is a reply) and `E` a [`Failure`] (any error is one). Before it runs, a
+/// [`Outcome`] (text is a reply) and `E` a [`Failure`] (any error is one). With `async` before
+/// its name, it is an `async fn`, whose calls may overlap: see [`tasks`]. Before it runs, a
 /// panic hook is set that writes the panic's message to the turn's log: on
 /// `wasm32-unknown-unknown` a panic is otherwise a trap without a word.
 ///
@@ -96,6 +99,28 @@ pub fn mounts() -> Vec<Mount> {
 /// ```
 #[macro_export]
 macro_rules! agent {
+    (async $turn:path) => {
+        #[cfg(target_arch = "wasm32")]
+        const _: () = {
+            struct Agent;
+
+            impl $crate::tasks::bindings::exports::bailiwick::agent::async_turn::Guest for Agent {
+                async fn run(
+                    request: $crate::tasks::AsyncRequest,
+                ) -> Result<$crate::tasks::AsyncOutcome, String> {
+                    $crate::tasks::run_turn($turn, request).await
+                }
+            }
+
+    $crate::tasks::bindings::export!(Agent with_types_in $crate::tasks::bindings);
+        };
+
+        // Elsewhere there is nobody to export to; the function is checked all the same.
+        #[cfg(not(target_arch = "wasm32"))]
+        const _: fn($crate::tasks::AsyncRequest) = |request| {
+            let _ = $crate::tasks::run_turn($turn, request);
+        };
+    };
     ($turn:path) => {
         #[cfg(target_arch = "wasm32")]
         const _: () = {

@@ -36,7 +36,7 @@ where
 }
 
 /// The messages of an error and its sources, without those that repeat what was said.
-fn explain(error: &dyn Error) -> String {
+pub(crate) fn explain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(error) = source {

@@ -18,6 +18,8 @@ static TEMPLATE: Embedded<'_> = include_dir!("$CARGO_MANIFEST_DIR/../guest-sdk/t
 static SDK_SOURCES: Embedded<'_> = include_dir!("$CARGO_MANIFEST_DIR/../guest-sdk/rust/src");
 const SDK_MANIFEST: &str = include_str!("../../../guest-sdk/rust/Cargo.toml");
 const SDK_README: &str = include_str!("../../../guest-sdk/rust/README.md");
+/// The turn of a guest whose calls overlap, in place of the template's.
+const ASYNC_TURN: &str = include_str!("../../../guest-sdk/template-async/lib.rs");
 const SDK: &str = "bailiwick-guest";
 /// A template's file that is filled in: without this, and with the names put in.
 const FILLED_IN: &str = ".tmpl";
@@ -30,6 +32,9 @@ pub(super) struct New {
     /// Directory to make for it [default: the name, in the current directory].
     #[arg(long, value_name = "DIR")]
     path: Option<PathBuf>,
+    /// Makes a guest that may have several calls under way at once.
+    #[arg(long = "async")]
+    has_overlapping_calls: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -71,6 +76,9 @@ impl New {
 
     fn write(&self, root: &Dir) -> std::io::Result<()> {
         self.write_all(root, &TEMPLATE)?;
+        if self.has_overlapping_calls {
+            root.write("src/lib.rs", ASYNC_TURN)?;
+        }
         root.create_dir(SDK)?;
         let sdk = root.open_dir(SDK)?;
         sdk.write("Cargo.toml", SDK_MANIFEST)?;

@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
+use wasmparser::{Chunk, Parser, Payload};
 use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{ComponentNamedList, InstancePre, Lift, Linker, Lower};
 use wasmtime_wasi::p2::bindings::CommandPre;
 
+use super::bindings::AgentPre;
 use super::bindings::exports::bailiwick::agent::turn as contract;
-use super::bindings::{Agent, AgentPre};
 use super::state::TurnState;
+use super::tasks::{AsyncAgentPre, async_turn};
 use crate::limits::COMPONENT_BYTES_MAX;
 
 /// A compiled guest, checked against what this host offers. Clones share it.
@@ -25,6 +27,7 @@ impl std::fmt::Debug for Component {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self.guest() {
             Guest::Turn(_) => "Component(turn)",
+            Guest::AsyncTurn(_) => "Component(async turn)",
             Guest::Command(_) => "Component(command)",
         })
     }
@@ -34,9 +37,25 @@ impl std::fmt::Debug for Component {
 pub(super) enum Guest {
     /// It exports `bailiwick:agent/turn`.
     Turn(AgentPre<TurnState>),
+    /// It exports `bailiwick:agent/async-turn`.
+    AsyncTurn(AsyncAgentPre<TurnState>),
     /// It exports `wasi:cli/run`.
     Command(CommandPre<TurnState>),
 }
+
+impl Guest {
+    /// The engine that it was compiled by.
+    pub(super) fn engine(&self) -> &wasmtime::Engine {
+        match self {
+            Self::Turn(guest) => guest.engine(),
+            Self::AsyncTurn(guest) => guest.engine(),
+            Self::Command(guest) => guest.engine(),
+        }
+    }
+}
+
+const TURN: &str = "bailiwick:agent/turn";
+const ASYNC_TURN: &str = "bailiwick:agent/async-turn";
 
 /// Why there is no guest in some bytes.
 #[derive(Debug, thiserror::Error)]
@@ -49,12 +68,31 @@ pub enum LoadError {
     Host(anyhow::Error),
 }
 
-/// All that a guest may import.
-pub(super) fn linker(engine: &wasmtime::Engine) -> wasmtime::Result<Linker<TurnState>> {
-    let mut linker = Linker::new(engine);
-    wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
-    Agent::add_to_linker::<_, wasmtime::component::HasSelf<_>>(&mut linker, |state| state)?;
-    Ok(linker)
+/// Whether the calls of this component may overlap: whether it exports a turn for that. What is
+/// no whole component does not.
+pub(super) fn has_overlapping_calls(bytes: &[u8]) -> bool {
+    let mut parser = Parser::new(0);
+    let mut rest = bytes;
+    while let Ok(Chunk::Parsed { consumed, payload }) = parser.parse(rest, true) {
+        rest = &rest[consumed..];
+        match payload {
+            // What is inside exports nothing of its own to the host.
+            Payload::ModuleSection { unchecked_range: inside, .. }
+            | Payload::ComponentSection { unchecked_range: inside, .. } => {
+                let Some(after) = rest.get(inside.end - inside.start..) else { return false };
+                rest = after;
+            }
+            Payload::ComponentExportSection(exports) => {
+                let is_async_turn = |name: &str| name.starts_with(ASYNC_TURN);
+                if exports.into_iter().flatten().any(|export| is_async_turn(export.name.name)) {
+                    return true;
+                }
+            }
+            Payload::End(_) => return false,
+            _ => {}
+        }
+    }
+    false
 }
 
 /// Refuses what cannot be a component before a compiler sees it.
@@ -108,7 +146,7 @@ pub(super) fn corrupt(error: &wasmtime::Error) -> LoadError {
     let cause = error.root_cause().to_string();
     let cause = printable(cause.lines().next().unwrap_or_default());
     if cause.contains("component model async feature") {
-        let sentence = "it uses the asynchronous features of the component model, which this host does not have: build it for synchronous calls (with componentize-qjs: `--sync`)";
+        let sentence = "it uses the asynchronous features of the component model, which are for guests that export `bailiwick:agent/async-turn@0.1.0`: export that, or build it for synchronous calls (with componentize-qjs: `--sync`)";
         return LoadError::Unfit(sentence.to_owned());
     }
     LoadError::Unfit(format!(
@@ -136,7 +174,15 @@ fn guest(linked: InstancePre<TurnState>) -> Result<Guest, LoadError> {
             printable(&error.root_cause().to_string())
         ))
     };
-    if let Some(name) = exported("bailiwick:agent/turn") {
+    if let Some(name) = exported(ASYNC_TURN) {
+        let known = |error| unfit(name, "bailiwick:agent/async-turn@0.1.0", error);
+        check_run::<(async_turn::Request,), (Result<async_turn::Outcome, String>,)>(
+            component, name,
+        )
+        .map_err(known)?;
+        return AsyncAgentPre::new(linked).map(Guest::AsyncTurn).map_err(known);
+    }
+    if let Some(name) = exported(TURN) {
         let known = |error| unfit(name, "bailiwick:agent/turn@0.1.0", error);
         check_run::<(&contract::Request,), (Result<contract::Outcome, String>,)>(component, name)
             .map_err(known)?;
@@ -147,7 +193,7 @@ fn guest(linked: InstancePre<TurnState>) -> Result<Guest, LoadError> {
         check_run::<(), (Result<(), ()>,)>(component, name).map_err(known)?;
         return CommandPre::new(linked).map(Guest::Command).map_err(known);
     }
-    let sentence = "it exports neither `bailiwick:agent/turn@0.1.0` nor `wasi:cli/run@0.2`, one of which a guest needs";
+    let sentence = "it exports none of `bailiwick:agent/turn@0.1.0`, `bailiwick:agent/async-turn@0.1.0` and `wasi:cli/run@0.2`, one of which a guest needs";
     Err(LoadError::Unfit(sentence.to_owned()))
 }
 

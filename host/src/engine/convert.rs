@@ -39,7 +39,8 @@ impl types::Host for TurnState {
     }
 }
 
-fn refusal(error: Error) -> types::Error {
+/// What a guest reads of a refusal.
+pub(super) fn refusal(error: Error) -> types::Error {
     if let Some(source) = error.source_for_log() {
         let source = format!("{source:#}");
         tracing::debug!(reason = error.reason, source, "a guest's call failed below the host");

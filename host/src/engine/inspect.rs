@@ -21,6 +21,8 @@ pub struct Inspection {
 pub enum Verdict {
     /// Yes: it exports `bailiwick:agent/turn`.
     Turn,
+    /// Yes: it exports `bailiwick:agent/async-turn`, and its calls may overlap.
+    AsyncTurn,
     /// Yes: it exports `wasi:cli/run`, with the input on standard input and the reply on
     /// standard output.
     Command,
@@ -47,6 +49,9 @@ impl fmt::Display for Inspection {
             Verdict::Turn => {
                 f.write_str("This host can run it: it exports `bailiwick:agent/turn`.")
             }
+            Verdict::AsyncTurn => f.write_str(
+                "This host can run it: it exports `bailiwick:agent/async-turn`, and its calls may overlap.",
+            ),
             Verdict::Command => f.write_str(
                 "This host can run it as a command: input on standard input, reply on standard output.",
             ),

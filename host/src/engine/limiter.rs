@@ -64,8 +64,26 @@ impl HostMemory {
         self.held.fetch_update(Ordering::SeqCst, Ordering::SeqCst, more).is_ok()
     }
 
+    /// Takes bytes until what is returned is dropped; `None` where there is no room for them.
+    pub(super) fn hold(self: &Arc<Self>, bytes: usize) -> Option<HeldMemory> {
+        self.take(bytes).then(|| HeldMemory { host: self.clone(), bytes })
+    }
+
     fn give_back(&self, bytes: usize) {
         self.held.fetch_sub(bytes, Ordering::SeqCst);
+    }
+}
+
+/// Bytes that the host holds for a guest, counted with those of its memories.
+#[derive(Debug)]
+pub(super) struct HeldMemory {
+    host: Arc<HostMemory>,
+    bytes: usize,
+}
+
+impl Drop for HeldMemory {
+    fn drop(&mut self) {
+        self.host.give_back(self.bytes);
     }
 }
 

@@ -8,12 +8,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
+use crate::limits::Limits;
 use anyhow::Context;
 use bytes::Bytes;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use wasmtime::component::Linker;
-
-use crate::limits::Limits;
+use tokio::sync::{OnceCell, OwnedSemaphorePermit, Semaphore};
 
 mod bindings;
 mod cache;
@@ -27,11 +25,13 @@ mod inspect;
 mod journal;
 mod limiter;
 mod log;
+mod machine;
 mod output;
 mod run;
 mod session;
 mod spill;
 mod state;
+mod tasks;
 mod text;
 mod ticker;
 mod turn;
@@ -44,7 +44,7 @@ pub use turn::{End, Level, LimitKind, Observer, Report, Request, Usage, Wake};
 use cache::{CacheKey, DiskCache};
 use component::Guest;
 use limiter::HostMemory;
-use state::TurnState;
+use machine::Machine;
 use ticker::Ticker;
 
 /// Components compiled at once; each uses every core as it is.
@@ -76,15 +76,16 @@ pub struct EngineOptions {
 pub struct Engine(Arc<Inner>);
 
 struct Inner {
-    engine: wasmtime::Engine,
-    linker: Linker<TurnState>,
+    machine: Machine,
+    /// For guests whose calls may overlap; made for the first of them.
+    overlapping: OnceCell<Machine>,
     cache: Option<DiskCache>,
     limits: Limits,
     places: Arc<Semaphore>,
     compilations: Semaphore,
     loaded: Mutex<HashMap<CacheKey, Slot>>,
     guest_memory: Arc<HostMemory>,
-    _ticker: Ticker,
+    ticker: Ticker,
 }
 
 /// One component of this process; locked while it is compiled, so that it is so once.
@@ -102,20 +103,20 @@ impl Engine {
     /// # Errors
     /// If the machine is none that wasmtime compiles for, or no thread is to be had.
     pub fn new(limits: Limits, options: EngineOptions) -> anyhow::Result<Self> {
-        let engine = configuration::engine(&limits, options.allocation)?;
-        let linker = component::linker(&engine)?;
-        let ticker = Ticker::start(&engine, Duration::from_millis(limits.epoch_ms.max(1)))
+        let machine = Machine::synchronous(&limits, options.allocation)?;
+        let ticker = Ticker::start(Duration::from_millis(limits.epoch_ms.max(1)))
             .context("cannot start a thread")?;
+        ticker.tick(&machine.engine);
         Ok(Self(Arc::new(Inner {
-            engine,
-            linker,
+            machine,
+            overlapping: OnceCell::new(),
             cache: options.cache_dir.and_then(|path| open_cache(&path)),
             places: Arc::new(Semaphore::new(limits.host_turns_max.min(Semaphore::MAX_PERMITS))),
             compilations: Semaphore::new(COMPILATIONS_MAX),
             loaded: Mutex::default(),
             guest_memory: Arc::new(HostMemory::new(limits.host_guest_memory_bytes_max)),
             limits,
-            _ticker: ticker,
+            ticker,
         })))
     }
 
@@ -126,44 +127,63 @@ impl Engine {
     /// [`LoadError::Unfit`] if they are none that this host can run.
     pub async fn load(&self, bytes: &[u8]) -> Result<Component, LoadError> {
         component::check_kind(bytes)?;
+        let machine = self.machine(bytes).await?;
         let bytes = Bytes::copy_from_slice(bytes);
-        let key = self.key(&bytes).await?;
+        let key = self.key(machine, &bytes).await?;
         let slot = self.slot(key);
         let mut slot = slot.lock().await;
         if let Some(guest) = slot.upgrade() {
             return Ok(Component(guest));
         }
-        let compiled = self.compiled(key, bytes).await?;
-        let guest = Arc::new(component::link(&self.0.linker, &compiled)?);
+        let compiled = self.compiled(machine, key, bytes).await?;
+        let guest = Arc::new(component::link(&machine.linker, &compiled)?);
         *slot = Arc::downgrade(&guest);
         Ok(Component(guest))
     }
 
     /// What is to be said of some bytes without running them.
     pub async fn inspect(&self, bytes: &[u8]) -> Inspection {
-        let compiled = match self.checked(bytes).await {
-            Ok(compiled) => compiled,
+        let (machine, compiled) = match self.checked(bytes).await {
+            Ok(checked) => checked,
             Err(error) => return Inspection::unfit(error.to_string()),
         };
         let (imports, exports) = component::names(&compiled);
-        let verdict = match component::link(&self.0.linker, &compiled) {
+        let verdict = match component::link(&machine.linker, &compiled) {
             Ok(Guest::Turn(_)) => Verdict::Turn,
+            Ok(Guest::AsyncTurn(_)) => Verdict::AsyncTurn,
             Ok(Guest::Command(_)) => Verdict::Command,
             Err(error) => Verdict::Unfit(error.to_string()),
         };
         Inspection { imports, exports, verdict }
     }
 
-    async fn checked(&self, bytes: &[u8]) -> Result<wasmtime::component::Component, LoadError> {
+    async fn checked(
+        &self,
+        bytes: &[u8],
+    ) -> Result<(&Machine, wasmtime::component::Component), LoadError> {
         component::check_kind(bytes)?;
+        let machine = self.machine(bytes).await?;
         let bytes = Bytes::copy_from_slice(bytes);
-        let key = self.key(&bytes).await?;
-        self.compiled(key, bytes).await
+        let key = self.key(machine, &bytes).await?;
+        Ok((machine, self.compiled(machine, key, bytes).await?))
     }
 
-    async fn key(&self, bytes: &Bytes) -> Result<CacheKey, LoadError> {
-        let bytes = bytes.clone();
-        self.blocking(move |inner| CacheKey::of(&inner.engine, &bytes)).await
+    /// What compiles and links this component.
+    async fn machine(&self, bytes: &[u8]) -> Result<&Machine, LoadError> {
+        if !component::has_overlapping_calls(bytes) {
+            return Ok(&self.0.machine);
+        }
+        let made = self.0.overlapping.get_or_try_init(|| async {
+            let machine = Machine::overlapping()?;
+            self.0.ticker.tick(&machine.engine);
+            Ok(machine)
+        });
+        made.await.map_err(|error: wasmtime::Error| LoadError::Host(error.into()))
+    }
+
+    async fn key(&self, machine: &Machine, bytes: &Bytes) -> Result<CacheKey, LoadError> {
+        let (engine, bytes) = (machine.engine.clone(), bytes.clone());
+        self.blocking(move |_| CacheKey::of(&engine, &bytes)).await
     }
 
     fn slot(&self, key: CacheKey) -> Slot {
@@ -178,15 +198,18 @@ impl Engine {
 
     async fn compiled(
         &self,
+        machine: &Machine,
         key: CacheKey,
         bytes: Bytes,
     ) -> Result<wasmtime::component::Component, LoadError> {
-        if let Some(kept) = self.blocking(move |inner| inner.fetch(key)).await? {
+        let engine = machine.engine.clone();
+        if let Some(kept) = self.blocking(move |inner| inner.fetch(&engine, key)).await? {
             return Ok(kept);
         }
         // The semaphore is never closed.
         let _turn = self.0.compilations.acquire().await;
-        self.blocking(move |inner| inner.compile(key, &bytes)).await?
+        let engine = machine.engine.clone();
+        self.blocking(move |inner| inner.compile(&engine, key, &bytes)).await?
     }
 
     /// Runs what takes long off the turns' threads.
@@ -207,10 +230,6 @@ impl Engine {
         self.0.guest_memory.clone()
     }
 
-    fn wasmtime(&self) -> &wasmtime::Engine {
-        &self.0.engine
-    }
-
     /// A place among the turns that run at once.
     async fn place(&self) -> Option<OwnedSemaphorePermit> {
         self.0.places.clone().acquire_owned().await.ok()
@@ -218,16 +237,21 @@ impl Engine {
 }
 
 impl Inner {
-    fn fetch(&self, key: CacheKey) -> Option<wasmtime::component::Component> {
-        self.cache.as_ref()?.fetch(&self.engine, key)
+    fn fetch(
+        &self,
+        engine: &wasmtime::Engine,
+        key: CacheKey,
+    ) -> Option<wasmtime::component::Component> {
+        self.cache.as_ref()?.fetch(engine, key)
     }
 
     fn compile(
         &self,
+        engine: &wasmtime::Engine,
         key: CacheKey,
         bytes: &[u8],
     ) -> Result<wasmtime::component::Component, LoadError> {
-        let component = wasmtime::component::Component::from_binary(&self.engine, bytes)
+        let component = wasmtime::component::Component::from_binary(engine, bytes)
             .map_err(|error| component::corrupt(&error))?;
         if let Some(cache) = &self.cache {
             keep(cache, key, &component);

@@ -18,8 +18,9 @@ use super::journal::Journal;
 use super::limiter::Limiter;
 use super::output::{Collected, LogLines, Output};
 use super::state::TurnState;
+use super::tasks::Calls;
 use super::turn::{End, Level, LimitKind, Observer, Report, Request, Usage};
-use super::{Cancel, Component, Engine};
+use super::{Cancel, Component, Engine, tasks};
 use crate::limits::{HOSTCALL_BYTES_MAX, TURN_TEXT_BYTES_MAX};
 use crate::space::Space;
 
@@ -88,9 +89,11 @@ impl Engine {
             host_calls: 0,
             deadline: Instant::now() + Duration::from_millis(limits.turn_ms_max),
             grace: Duration::from_millis(limits.cancel_ms_max),
+            calls: matches!(component.guest(), Guest::AsyncTurn(_))
+                .then(|| Calls::new(limits, self.guest_memory())),
             space,
         };
-        let mut store = Store::new(self.wasmtime(), state);
+        let mut store = Store::new(component.guest().engine(), state);
         store.limiter(|state| &mut state.limiter);
         store.set_hostcall_fuel(HOSTCALL_BYTES_MAX);
         store.set_max_component_handles(limits.guest_handles_max);
@@ -120,7 +123,9 @@ pub(super) enum StandardOutput {
 impl StandardOutput {
     fn new(component: &Component, journal: &Arc<Journal>) -> Self {
         match component.guest() {
-            Guest::Turn(_) => Self::Log(LogLines::new(journal.clone(), Level::Info)),
+            Guest::Turn(_) | Guest::AsyncTurn(_) => {
+                Self::Log(LogLines::new(journal.clone(), Level::Info))
+            }
             Guest::Command(_) => Self::Reply(Collected::new(TURN_TEXT_BYTES_MAX)),
         }
     }
@@ -239,6 +244,7 @@ async fn call(
             let turn = guest.bailiwick_agent_turn();
             Ok(Returned::Turn(turn.call_run(store, &request).await?))
         }
+        Guest::AsyncTurn(guest) => Ok(Returned::Turn(tasks::call(store, guest, request).await?)),
         Guest::Command(guest) => {
             let guest = guest.instantiate_async(&mut *store).await?;
             Ok(Returned::Command(guest.wasi_cli_run().call_run(store).await?))

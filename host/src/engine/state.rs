@@ -10,6 +10,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use super::cancel::Cancel;
 use super::journal::Journal;
 use super::limiter::Limiter;
+use super::tasks::Calls;
 use super::turn::Wake;
 use crate::space::Space;
 
@@ -25,6 +26,8 @@ pub(super) struct TurnState {
     pub(super) deadline: Instant,
     /// How long it may go on once it was asked to stop.
     pub(super) grace: Duration,
+    /// Of a guest whose calls may overlap.
+    pub(super) calls: Option<Calls>,
     pub(super) wasi: WasiCtx,
     pub(super) space: Space,
 }

@@ -19,6 +19,7 @@ const EDGES: &[(&str, &[&str])] = &[
 /// Crates that one module alone may name: everything else is handed its types.
 const NARROWED: &[(&str, &[&str])] = &[
     ("wasmtime", &["engine"]),
+    ("wasmparser", &["engine"]),
     ("wasmtime_wasi", &["engine"]),
     ("aws_sdk_s3", &["store"]),
     ("aws_config", &["store"]),

@@ -167,6 +167,23 @@ async fn report_computes_and_remembers() {
     assert!(other.contains("no notes yet"), "{other}");
 }
 
+/// `gather` reads what is under a folder and writes its table, however many files it reads at once.
+#[tokio::test]
+async fn gather_counts_what_it_reads() {
+    let Some(gather) = guest("gather") else { return };
+    let host = Host::new(&gather).await;
+    for input in ["workspace/reference", "workspace/reference 1"] {
+        let reply = host.reply(ANALYST_A, input).await;
+        assert!(
+            reply.starts_with("1 files have ") && reply.contains("session/table.md"),
+            "{reply}"
+        );
+        let table = host.file(ANALYST_A, "session/table.md").await;
+        assert!(table.contains("| workspace/reference/penguins.csv | 345 | "), "{table}");
+    }
+    assert!(matches!(host.turn(ANALYST_A, "", None).await, End::GuestError(_)));
+}
+
 /// `reach` finds every way out shut, and no refusal says an id.
 #[tokio::test]
 async fn reach_gets_nowhere() {

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use bailiwick::scope::{KeyPrefix, ObjectKey};
@@ -46,7 +47,34 @@ pub(crate) struct Faulty {
     inner: Arc<dyn ObjectStore>,
     plan: Arc<Mutex<Plan>>,
     calls: Arc<AtomicUsize>,
+    latency: Arc<Mutex<Duration>>,
+    at_once: Arc<Mutex<AtOnce>>,
     meanwhile: Arc<Mutex<Option<Meanwhile>>>,
+}
+
+/// Calls that are under way, and the most there were.
+#[derive(Default)]
+struct AtOnce {
+    now: usize,
+    most: usize,
+}
+
+/// One call that is under way.
+struct UnderWay(Arc<Mutex<AtOnce>>);
+
+impl UnderWay {
+    fn new(at_once: &Arc<Mutex<AtOnce>>) -> Self {
+        let mut counted = at_once.lock().unwrap();
+        counted.now += 1;
+        counted.most = counted.most.max(counted.now);
+        Self(at_once.clone())
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.lock().unwrap().now -= 1;
+    }
 }
 
 /// What happens just before a call, by its number.
@@ -55,7 +83,31 @@ type Meanwhile = (usize, Pin<Box<dyn Future<Output = ()> + Send>>);
 impl Faulty {
     pub(crate) fn new(inner: Arc<dyn ObjectStore>) -> Self {
         let plan = Arc::new(Mutex::new(Plan::None));
-        Self { inner, plan, calls: Arc::default(), meanwhile: Arc::default() }
+        Self {
+            inner,
+            plan,
+            calls: Arc::default(),
+            latency: Arc::default(),
+            at_once: Arc::default(),
+            meanwhile: Arc::default(),
+        }
+    }
+
+    /// Lets each call take so long, from now on.
+    pub(crate) fn slow_down(&self, latency: Duration) {
+        *self.latency.lock().unwrap() = latency;
+    }
+
+    /// Calls that are under way now.
+    pub(crate) fn under_way(&self) -> usize {
+        self.at_once.lock().unwrap().now
+    }
+
+    /// The most calls that were under way at once since this was asked last.
+    pub(crate) fn most_at_once(&self) -> usize {
+        let mut at_once = self.at_once.lock().unwrap();
+        let now = at_once.now;
+        std::mem::replace(&mut at_once.most, now)
     }
 
     /// Lets something else happen just before a call, counted from 0 from now on.
@@ -79,6 +131,11 @@ impl Faulty {
         call: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
         let number = self.calls.fetch_add(1, Ordering::SeqCst);
+        let _under_way = UnderWay::new(&self.at_once);
+        let latency = *self.latency.lock().unwrap();
+        if !latency.is_zero() {
+            tokio::time::sleep(latency).await;
+        }
         let due = self.meanwhile.lock().unwrap().take_if(|(nth, _)| *nth == number);
         if let Some((_, change)) = due {
             change.await;

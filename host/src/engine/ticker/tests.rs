@@ -7,7 +7,8 @@ use super::Ticker;
 fn a_ticker_ends_with_its_holder() {
     let engine = wasmtime::Engine::default();
     let weak = engine.weak();
-    let ticker = Ticker::start(&engine, Duration::from_millis(1)).unwrap();
+    let ticker = Ticker::start(Duration::from_millis(1)).unwrap();
+    ticker.tick(&engine);
     drop(engine);
     drop(ticker);
     assert!(weak.upgrade().is_none());

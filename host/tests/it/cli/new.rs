@@ -11,6 +11,9 @@ fn a_project_is_made_whole_or_not_at_all() {
     assert!(machine.path("my-guest/.cargo/config.toml").is_file());
     let again = machine.refused(&["new", "my-guest"]);
     assert!(again.contains("is there already"), "{again}");
+    machine.ok(&["new", "overlapping", "--async"]);
+    let turn = std::fs::read_to_string(machine.path("overlapping/src/lib.rs")).unwrap();
+    assert!(turn.contains("agent!(async run)"), "{turn}");
     machine.ok(&["new", "other", "--path", "deep/er"]);
     assert!(machine.path("deep/er/src/lib.rs").is_file());
     for name in ["", "1st", "a b", "../x"] {

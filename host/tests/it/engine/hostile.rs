@@ -14,7 +14,7 @@ const BESIDE_MAX: Duration = Duration::from_secs(5);
 
 /// Runs a hostile guest, and beside it small turns for as long as it runs; each must end well
 /// and in time.
-async fn beside_others(host: &Host, guest: &[u8], input: &str) -> Report {
+pub(super) async fn beside_others(host: &Host, guest: &[u8], input: &str) -> Report {
     let hostile = host.load(guest).await;
     let good = host.load(&wat::echo()).await;
     let turn = host.run(&hostile, input);
@@ -39,11 +39,11 @@ async fn small_turn(host: &Host, good: &bailiwick::engine::Component) {
     assert!(started.elapsed() < BESIDE_MAX, "it took {:?}", started.elapsed());
 }
 
-fn assert_limit(report: &Report, kind: LimitKind) {
+pub(super) fn assert_limit(report: &Report, kind: LimitKind) {
     assert!(matches!(&report.end, End::Limit(found, _) if *found == kind), "{:?}", report.end);
 }
 
-fn reply(report: &Report) -> &str {
+pub(super) fn reply(report: &Report) -> &str {
     let End::Reply(reply) = &report.end else { panic!("no reply: {:?}", report.end) };
     reply
 }

@@ -4,6 +4,7 @@ mod cache;
 mod faults;
 mod hostile;
 mod loading;
+mod overlapping;
 mod turns;
 mod wat;
 

@@ -1,0 +1,39 @@
+//! wasmtime, set up for one kind of guests: its engine, and what they may import.
+
+use wasmtime::component::{HasSelf, Linker};
+
+use super::bindings::Agent;
+use super::state::TurnState;
+use super::{Allocation, configuration, tasks};
+use crate::limits::Limits;
+
+/// Compiles and links guests of one kind.
+pub(super) struct Machine {
+    pub(super) engine: wasmtime::Engine,
+    pub(super) linker: Linker<TurnState>,
+}
+
+impl Machine {
+    /// For guests whose calls come one after the other.
+    pub(super) fn synchronous(limits: &Limits, allocation: Allocation) -> wasmtime::Result<Self> {
+        let engine = configuration::engine(limits, allocation)?;
+        let linker = linker(&engine)?;
+        Ok(Self { engine, linker })
+    }
+
+    /// For guests whose calls may overlap.
+    pub(super) fn overlapping() -> wasmtime::Result<Self> {
+        let engine = configuration::overlapping()?;
+        let mut linker = linker(&engine)?;
+        tasks::add_to_linker(&mut linker)?;
+        Ok(Self { engine, linker })
+    }
+}
+
+/// What every guest may import.
+fn linker(engine: &wasmtime::Engine) -> wasmtime::Result<Linker<TurnState>> {
+    let mut linker = Linker::new(engine);
+    wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
+    Agent::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state)?;
+    Ok(linker)
+}

@@ -1,0 +1,70 @@
+//! Guests whose calls overlap: the world `bailiwick:agent/async-agent`.
+//!
+//! wasmtime polls what a guest waits for only while the guest waits. A guest that computes would
+//! leave its calls half-way, with whatever they hold of the host. So the work of calls is kept
+//! in [`Calls`], beside the guest, and goes on whatever the guest does.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
+
+use wasmtime::Store;
+use wasmtime::component::{HasSelf, Linker};
+
+use super::bindings::exports::bailiwick::agent::turn as contract;
+use super::state::TurnState;
+use super::turn::Request;
+
+mod bindings;
+mod calls;
+mod files;
+mod reading;
+mod writing;
+
+pub(super) use bindings::AsyncAgentPre;
+pub(super) use bindings::exports::bailiwick::agent::async_turn;
+pub(super) use calls::Calls;
+
+/// What such a guest may import beside what every guest may.
+pub(super) fn add_to_linker(linker: &mut Linker<TurnState>) -> wasmtime::Result<()> {
+    bindings::bailiwick::storage::async_files::add_to_linker::<_, HasSelf<_>>(linker, |state| state)
+}
+
+/// Runs the guest's turn, and its calls beside it. Once it has returned, nothing of it is polled
+/// again.
+pub(super) async fn call(
+    store: &mut Store<TurnState>,
+    guest: &AsyncAgentPre<TurnState>,
+    request: Request,
+) -> wasmtime::Result<Result<contract::Outcome, String>> {
+    let calls = store.data().calls.clone();
+    let turn = async {
+        let guest = guest.instantiate_async(&mut *store).await?;
+        let run = guest.bailiwick_agent_async_turn().func_run();
+        let Request { input, answer, attempt } = request;
+        let request = async_turn::Request { input, answer, attempt };
+        let (returned,) = run.call_async(&mut *store, (request,)).await?;
+        Ok(returned.map(Into::into))
+    };
+    let mut turn = pin!(turn);
+    poll_fn(|context| {
+        // The guest first: what it starts is taken up at once.
+        if let Poll::Ready(returned) = turn.as_mut().poll(context) {
+            return Poll::Ready(returned);
+        }
+        if let Some(calls) = &calls {
+            calls.poll(context);
+        }
+        Poll::Pending
+    })
+    .await
+}
+
+impl From<async_turn::Outcome> for contract::Outcome {
+    fn from(outcome: async_turn::Outcome) -> Self {
+        match outcome {
+            async_turn::Outcome::Reply(text) => Self::Reply(text),
+            async_turn::Outcome::Park(text) => Self::Park(text),
+        }
+    }
+}
