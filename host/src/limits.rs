@@ -19,8 +19,26 @@ pub const READ_BYTES_MAX: u32 = 4 << 20;
 pub const WRITE_BYTES_MAX: usize = 16 << 20;
 /// Most bytes that one call of a writer takes.
 pub const WRITER_CALL_BYTES_MAX: usize = 4 << 20;
-/// Most bytes that a store holds of one file being written: one part on its way, one filling.
+/// Most bytes that a store holds of one file being written, as it is set up: one part on its
+/// way, one filling. More only as far as there is spare room.
 pub const UPLOAD_HELD_BYTES_MAX: usize = 16 << 20;
+/// What a reader asks for when it is opened, in bytes: a small file comes in that one request.
+pub const READ_FIRST_BYTES: u32 = 64 << 10;
+/// How far a reader that goes on reads ahead at first, in bytes, if its reads are no longer.
+pub const READ_AHEAD_BYTES_MIN: u64 = 256 << 10;
+/// How far a reader reads ahead at most, in bytes.
+pub const READ_AHEAD_BYTES_MAX: u64 = 32 << 20;
+/// Smallest range that is read ahead, but for the end of a file, in bytes.
+pub const READ_AHEAD_BLOCK_BYTES_MIN: u64 = 256 << 10;
+/// Largest range that is read ahead, in bytes.
+pub const READ_AHEAD_BLOCK_BYTES_MAX: u64 = 4 << 20;
+/// How long what was read ahead is kept for a reader that does not go on, in milliseconds; it is
+/// looked for as often.
+pub const READ_AHEAD_IDLE_MS_MAX: u64 = 500;
+/// One part in so many of a turn's and of the host's room, for bytes and operations, is for what
+/// nobody has asked for yet: ranges read ahead, and parts of a file being written beyond the two
+/// that it always has. What is asked for finds the rest.
+pub const SPARE_SHARE: usize = 2;
 /// Largest file that `replace` and `append` change, in bytes.
 pub const EDIT_BYTES_MAX: usize = 16 << 20;
 /// Most bytes of one slice of text.
@@ -69,6 +87,10 @@ const _: () = assert!(READ_BYTES_MAX as usize <= WRITE_BYTES_MAX);
 const _: () = assert!(TEXT_SLICE_BYTES_MAX <= READ_BYTES_MAX as usize);
 const _: () = assert!(STREAM_PIECE_BYTES <= WRITER_CALL_BYTES_MAX);
 const _: () = assert!(STREAM_PIECE_BYTES <= READ_BYTES_MAX as usize);
+const _: () = assert!(READ_FIRST_BYTES <= READ_BYTES_MAX);
+// Reads of the longest kind come in one block each.
+const _: () = assert!(READ_BYTES_MAX as u64 <= READ_AHEAD_BLOCK_BYTES_MAX);
+const _: () = assert!(READ_BYTES_MAX as u64 <= READ_AHEAD_BYTES_MAX);
 
 /// What one turn and one host may use. [`Default`] is the deployment's default.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,7 +117,8 @@ pub struct Limits {
     pub turn_calls_max: usize,
     /// Arguments of the calls of one turn that are under way, all together, in bytes.
     pub turn_call_bytes_max: usize,
-    /// File bytes held by the host, one turn.
+    /// File bytes held by the host, one turn. A file being written has 16 MiB of it, and those
+    /// that are spare if it has them to itself.
     pub turn_buffer_bytes_max: usize,
     /// File bytes held by the host, all turns.
     pub host_buffer_bytes_max: usize,
@@ -140,7 +163,7 @@ impl Default for Limits {
             host_operations_max: 256,
             turn_calls_max: 1_024,
             turn_call_bytes_max: 33 << 20,
-            turn_buffer_bytes_max: 32 << 20,
+            turn_buffer_bytes_max: 64 << 20,
             host_buffer_bytes_max: 256 << 20,
             busy_ms_max: 5_000,
             operation_ms_max: 30_000,

@@ -34,14 +34,9 @@ impl Space {
         length: u32,
         pinned: Option<&Revision>,
     ) -> Result<Chunk, Error> {
-        if length > READ_BYTES_MAX {
-            let message = format!(
-                "one read returns at most {READ_BYTES_MAX} bytes: read on from where it ends"
-            );
-            return Err(Error::too_large("read", message));
-        }
+        check_read_length(length)?;
         let (_, resolved) = self.resolve(path, Need::Read)?;
-        let _room = self.0.buffer.take(length as usize).await?;
+        let _room = self.hold(length as usize).await?;
         let range = offset..offset.saturating_add(u64::from(length));
         // A skill's content is named by its hash: it has no other revision to be pinned to.
         let stored_pin = pinned.filter(|_| resolved.skill_file.is_none());
@@ -62,7 +57,7 @@ impl Space {
             return Err(Error::too_large("write", message));
         }
         let (parsed, resolved) = self.resolve(path, Need::Write)?;
-        let _room = self.0.buffer.take(bytes.len()).await?;
+        let _room = self.hold(bytes.len()).await?;
         let put = self.store().put(&resolved.key, bytes, &when);
         let object = self.operate(path, Effect::Unknown, put).await?;
         Ok(self.written(File::new(parsed.to_string(), object)))
@@ -101,6 +96,15 @@ impl Space {
         };
         Ok(File::new(parsed.to_string(), object))
     }
+}
+
+pub(super) fn check_read_length(length: u32) -> Result<(), Error> {
+    if length <= READ_BYTES_MAX {
+        return Ok(());
+    }
+    let message =
+        format!("one read returns at most {READ_BYTES_MAX} bytes: read on from where it ends");
+    Err(Error::too_large("read", message))
 }
 
 /// The object as the caller knows it: a skill's file is what its table says.

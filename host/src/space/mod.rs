@@ -16,6 +16,7 @@ use crate::limits::Limits;
 use crate::scope::{GuestPath, Mount, MountTable, Need, Resolved};
 use crate::store::{Effect, Object, ObjectStore, Revision, StoreError};
 
+mod ahead;
 mod copy;
 mod emptying;
 mod error;
@@ -41,8 +42,9 @@ pub use spill::Spilled;
 pub use text::{Occurrence, Position, Slice};
 pub use writer::Writer;
 
+use ahead::Windows;
 use locks::KeyLocks;
-use room::{HostRoom, Room};
+use room::{Held, HostRoom, HostSpare, Room, Spare};
 use seal::Seal;
 
 /// A file, as a caller sees it.
@@ -112,6 +114,7 @@ pub struct Storage {
     seal: Seal,
     operations: HostRoom,
     buffer: HostRoom,
+    spare: HostSpare,
 }
 
 impl Storage {
@@ -124,6 +127,7 @@ impl Storage {
             seal: Seal::random(),
             operations: HostRoom::new(limits.host_operations_max),
             buffer: HostRoom::new(limits.host_buffer_bytes_max),
+            spare: HostSpare::new(&limits),
             limits,
         })
     }
@@ -134,6 +138,7 @@ impl Storage {
         let wait = Duration::from_millis(limits.busy_ms_max);
         let operations = Room::new(limits.turn_operations_max, &self.operations, wait);
         let buffer = Room::new(limits.turn_buffer_bytes_max, &self.buffer, wait);
+        let spare = Arc::new(Spare::new(limits, &self.spare, &operations, &buffer));
         let permits = |count: usize| Arc::new(Semaphore::new(count.min(Semaphore::MAX_PERMITS)));
         Space(Arc::new(Inner {
             readers: permits(limits.turn_readers_max),
@@ -142,6 +147,8 @@ impl Storage {
             table,
             operations,
             buffer,
+            spare,
+            windows: Windows::default(),
             revoked: AtomicBool::new(false),
             events: Mutex::default(),
         }))
@@ -174,6 +181,8 @@ struct Inner {
     table: MountTable,
     operations: Room,
     buffer: Room,
+    spare: Arc<Spare>,
+    windows: Windows,
     readers: Arc<Semaphore>,
     writers: Arc<Semaphore>,
     revoked: AtomicBool,
@@ -190,6 +199,7 @@ impl Space {
     /// refused. The turn is over, or its lease is lost.
     pub fn revoke(&self) {
         self.0.revoked.store(true, Ordering::SeqCst);
+        self.0.windows.close();
     }
 
     /// What was done since the last call, in order.
@@ -257,8 +267,34 @@ impl Space {
         effect: Effect,
         operation: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, Error> {
-        let _held = self.0.operations.take(1).await?;
+        let _held = self.operation().await?;
+        self.timed(bound, path, effect, operation).await
+    }
+
+    /// A place among the operations in flight.
+    async fn operation(&self) -> Result<Held, Error> {
+        let held = self.0.operations.take(1).await?;
         self.check_alive()?;
+        Ok(held)
+    }
+
+    /// Room for bytes that were asked for: what was read ahead gives way to them.
+    async fn hold(&self, bytes: usize) -> Result<Held, Error> {
+        if let Some(held) = self.0.buffer.take_now(bytes) {
+            return Ok(held);
+        }
+        self.0.windows.clear();
+        self.0.buffer.take(bytes).await
+    }
+
+    /// Runs one store operation that has its place, within a time.
+    async fn timed<T>(
+        &self,
+        bound: Duration,
+        path: &str,
+        effect: Effect,
+        operation: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, Error> {
         let timed_out = |_| StoreError::Unavailable {
             effect,
             source: anyhow::anyhow!("the operation did not end within {bound:?}"),

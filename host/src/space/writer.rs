@@ -8,7 +8,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::room::Held;
 use super::{Error, File, Space};
-use crate::limits::{UPLOAD_HELD_BYTES_MAX, WRITER_CALL_BYTES_MAX};
+use crate::limits::WRITER_CALL_BYTES_MAX;
 use crate::scope::Need;
 use crate::store::{Effect, Precondition, Upload};
 
@@ -21,12 +21,15 @@ pub struct Writer {
     _place: OwnedSemaphorePermit,
 }
 
-/// An upload, and the room for the bytes that the store may still hold of it. Dropping it gives
+/// An upload, and the room for the bytes that the store may still hold of it, but for those that
+/// it borrowed spare room for. Dropping it gives
 /// the upload up, and the room back once nothing of it is left.
 struct Open {
     upload: Option<Box<dyn Upload>>,
     held: Vec<Held>,
     held_bytes: usize,
+    /// Most that the store holds without asking for spare room.
+    held_bytes_max: usize,
     give_up_within: Duration,
 }
 
@@ -51,11 +54,13 @@ impl Space {
             )
         })?;
         let upload = self.store().upload(&resolved.key, when);
-        let upload = self.operate(path, Effect::None, upload).await?;
+        let mut upload = self.operate(path, Effect::None, upload).await?;
+        upload.lend(self.0.spare.clone());
         let path = parsed.to_string();
         let give_up_within = Duration::from_millis(self.limits().transfer_ms_max);
-        let (held, held_bytes) = (Vec::new(), 0);
-        let open = Open { upload: Some(upload), held, held_bytes, give_up_within };
+        let held_bytes_max = upload.held_bytes_max();
+        let (upload, held, held_bytes) = (Some(upload), Vec::new(), 0);
+        let open = Open { upload, held, held_bytes, held_bytes_max, give_up_within };
         Ok(Writer { space: self.clone(), path, open: Some(open), _place: place })
     }
 }
@@ -105,9 +110,9 @@ impl Writer {
 
 impl Open {
     async fn hold(&mut self, space: &Space, bytes: usize) -> Result<(), Error> {
-        let more = bytes.min(UPLOAD_HELD_BYTES_MAX - self.held_bytes);
+        let more = bytes.min(self.held_bytes_max - self.held_bytes);
         if more > 0 {
-            self.held.push(space.0.buffer.take(more).await?);
+            self.held.push(space.hold(more).await?);
             self.held_bytes += more;
         }
         Ok(())

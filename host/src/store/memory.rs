@@ -8,9 +8,11 @@ use async_trait::async_trait;
 use bytes::{Bytes, BytesMut};
 
 use super::{
-    Depth, ListToken, Listing, Object, ObjectStore, Precondition, Revision, StoreError, Upload,
+    Depth, ListToken, Listing, Object, ObjectStore, Precondition, Revision, Spare, StoreError,
+    Upload,
 };
 use crate::clock::Clock;
+use crate::limits::UPLOAD_HELD_BYTES_MAX;
 use crate::scope::{KeyPrefix, ObjectKey};
 use crate::walk::walk;
 
@@ -171,6 +173,12 @@ struct MemoryUpload {
 
 #[async_trait]
 impl Upload for MemoryUpload {
+    fn held_bytes_max(&self) -> usize {
+        UPLOAD_HELD_BYTES_MAX
+    }
+
+    fn lend(&mut self, _: Arc<dyn Spare>) {}
+
     async fn write(&mut self, bytes: Bytes) -> Result<(), StoreError> {
         self.bytes.extend_from_slice(&bytes);
         Ok(())

@@ -3,8 +3,10 @@
 //! [`ObjectStore`] is the minimum an implementation must write, without defaults; one
 //! conformance suite runs over all of them.
 
+use std::any::Any;
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -15,6 +17,7 @@ mod layout;
 mod local;
 mod location;
 mod memory;
+mod pieces;
 pub mod s3;
 
 pub use local::{LocalReport, LocalStore, Twins};
@@ -155,9 +158,32 @@ pub trait ObjectStore: fmt::Debug + Send + Sync + 'static {
     ) -> Result<Object, StoreError>;
 }
 
+/// Room that an upload may borrow, where being fast takes more than it has of its own.
+pub trait Spare: fmt::Debug + Send + Sync {
+    /// Room for one more operation with so many bytes, if it is there now.
+    fn take(&self, bytes: usize) -> Option<Lent>;
+}
+
+/// Borrowed room; dropping it gives it back.
+#[derive(Debug)]
+pub struct Lent(#[expect(dead_code, reason = "held to be dropped")] Box<dyn Any + Send>);
+
+impl Lent {
+    /// Lends what dropping `room` gives back.
+    pub fn new(room: impl Any + Send) -> Self {
+        Self(Box::new(room))
+    }
+}
+
 /// An object being written. Dropping it aborts it, and leaves nothing behind.
 #[async_trait]
 pub trait Upload: Send {
+    /// Most bytes that it holds at a time without borrowing room.
+    fn held_bytes_max(&self) -> usize;
+
+    /// Lets it hold more, as far as it can borrow room.
+    fn lend(&mut self, spare: Arc<dyn Spare>);
+
     /// Appends bytes, any number; waits while the store is behind.
     async fn write(&mut self, bytes: Bytes) -> Result<(), StoreError>;
 

@@ -9,7 +9,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bailiwick::scope::{KeyPrefix, ObjectKey};
 use bailiwick::store::{
-    Depth, ListToken, Listing, Object, ObjectStore, Precondition, Revision, StoreError, Upload,
+    Depth, ListToken, Listing, Object, ObjectStore, Precondition, Revision, Spare, StoreError,
+    Upload,
 };
 use bytes::Bytes;
 
@@ -239,6 +240,14 @@ struct FaultyUpload {
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
 impl Upload for FaultyUpload {
+    fn held_bytes_max(&self) -> usize {
+        self.inner.held_bytes_max()
+    }
+
+    fn lend(&mut self, spare: Arc<dyn Spare>) {
+        self.inner.lend(spare);
+    }
+
     async fn write(&mut self, bytes: Bytes) -> Result<(), StoreError> {
         self.store.run(self.inner.write(bytes)).await
     }

@@ -18,4 +18,5 @@ mod proxy;
 mod s3;
 mod semantics;
 mod servers;
+mod slow;
 mod space;

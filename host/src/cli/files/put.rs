@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 
 use bailiwick::scope::GuestPath;
 use bailiwick::space::{self, File, Writer};
-use bytes::BytesMut;
+use bytes::{BufMut, BytesMut};
 use clap::Args;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
@@ -105,8 +105,11 @@ impl Source {
         let bar = progress::bar(self.size);
         let mut chunk = BytesMut::new();
         loop {
-            chunk.reserve(CHUNK_BYTES);
-            let read = self.bytes.read_buf(&mut chunk).await.map_err(|error| {
+            // Exactly so large: what is handed over is kept whole while it is on its way.
+            let left = CHUNK_BYTES - chunk.len();
+            chunk.reserve(left);
+            let mut room = (&mut chunk).limit(left);
+            let read = self.bytes.read_buf(&mut room).await.map_err(|error| {
                 Failure::because(format!("{} cannot be read", self.shown), &error)
             })?;
             if read == 0 || chunk.len() >= CHUNK_BYTES {

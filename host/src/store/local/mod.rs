@@ -20,7 +20,6 @@ use self::caller::Caller;
 use self::locks::LockFile;
 use self::read::{Missed, Patience, Purpose};
 use self::stamps::Stamps;
-use self::temporary::TemporaryFile;
 use self::upload::LocalUpload;
 use super::{
     Depth, ListToken, Listing, Object, ObjectStore, Precondition, Revision, StoreError, Upload,
@@ -165,8 +164,7 @@ impl ObjectStore for LocalStore {
         key: &ObjectKey,
         when: Precondition,
     ) -> Result<Box<dyn Upload>, StoreError> {
-        let temporary = self.blocking(TemporaryFile::create).await?;
-        Ok(Box::new(LocalUpload::new(temporary, key.clone(), when)))
+        Ok(Box::new(LocalUpload::new(Arc::clone(&self.disk), key.clone(), when)))
     }
 
     async fn delete(&self, key: &ObjectKey, when: &Precondition) -> Result<(), StoreError> {

@@ -1,73 +1,154 @@
-//! An object being written, piece by piece, into a temporary file.
+//! An object being written into a temporary file: by a thread for blocking work, in large
+//! pieces, while the caller brings the next ones.
 
-use std::io::Write;
+use std::io::{self, Write};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use tokio::runtime::Handle;
-use tokio::task::spawn_blocking;
+use tokio::task::{JoinHandle, spawn_blocking};
 
+use super::Disk;
 use super::caller::Caller;
 use super::commit;
 use super::errors::unchanged;
 use super::temporary::TemporaryFile;
+use crate::limits::UPLOAD_HELD_BYTES_MAX;
 use crate::scope::ObjectKey;
-use crate::store::{Object, Precondition, StoreError, Upload};
+use crate::store::pieces::Pieces;
+use crate::store::{Object, Precondition, Spare, StoreError, Upload};
 
-/// An upload to a directory. Nothing of it is in memory between two calls.
+/// From this size on, what was gathered is worth a thread's while, in bytes.
+const WRITTEN_BYTES_MIN: usize = 1 << 20;
+/// Most that is gathered while as much is being written, in bytes.
+const GATHERED_BYTES_MAX: usize = UPLOAD_HELD_BYTES_MAX / 2;
+
+/// An upload to a directory. A small one is nothing but memory until it is completed.
 #[derive(Debug)]
 pub(super) struct LocalUpload {
-    /// Absent while a piece is written, and for good if the caller did not wait for that.
-    temporary: Option<TemporaryFile>,
+    disk: Arc<Disk>,
     key: ObjectKey,
     when: Precondition,
+    gathered: Pieces,
+    stage: Stage,
+}
+
+#[derive(Debug)]
+enum Stage {
+    /// Nobody writes; with the file, once there is one.
+    Idle(Option<TemporaryFile>),
+    Writing(JoinHandle<Result<TemporaryFile, StoreError>>),
+    /// A call has failed, or its caller did not wait for it.
+    Broken,
 }
 
 impl LocalUpload {
-    /// An upload into `temporary`.
-    pub(super) fn new(temporary: TemporaryFile, key: ObjectKey, when: Precondition) -> Self {
-        Self { temporary: Some(temporary), key, when }
+    /// An upload of which nothing is on the disk yet.
+    pub(super) fn new(disk: Arc<Disk>, key: ObjectKey, when: Precondition) -> Self {
+        Self { disk, key, when, gathered: Pieces::default(), stage: Stage::Idle(None) }
     }
 
-    fn take(&mut self) -> Result<TemporaryFile, StoreError> {
-        let gone = || StoreError::unchanged(anyhow::anyhow!("an earlier write was given up"));
-        self.temporary.take().ok_or_else(gone)
+    /// The stage, which is [`Stage::Broken`] until another one is set.
+    fn take(&mut self) -> Result<Stage, StoreError> {
+        match std::mem::replace(&mut self.stage, Stage::Broken) {
+            Stage::Broken => {
+                Err(StoreError::unchanged(anyhow::anyhow!("an earlier write was given up")))
+            }
+            stage => Ok(stage),
+        }
+    }
+
+    /// Lets a thread write what was gathered.
+    fn launch(&mut self, file: Option<TemporaryFile>) -> Stage {
+        let (disk, pieces) = (Arc::clone(&self.disk), self.gathered.take());
+        Stage::Writing(spawn_blocking(move || append(&disk, file, &pieces)))
+    }
+}
+
+/// Writes pieces to the end of a file, a new one if there is none.
+fn append(
+    disk: &Arc<Disk>,
+    file: Option<TemporaryFile>,
+    pieces: &[Bytes],
+) -> Result<TemporaryFile, StoreError> {
+    let file = match file {
+        Some(file) => file,
+        None => TemporaryFile::create(disk)?,
+    };
+    let write = |pieces: &[Bytes]| -> io::Result<()> {
+        pieces.iter().try_for_each(|piece| file.file().write_all(piece))
+    };
+    write(pieces).map_err(unchanged("writing an upload"))?;
+    Ok(file)
+}
+
+/// Waits for the thread that writes, if one does.
+async fn land(stage: Stage) -> Result<Option<TemporaryFile>, StoreError> {
+    match stage {
+        Stage::Idle(file) => Ok(file),
+        Stage::Writing(task) => task.await.map_err(StoreError::unchanged)?.map(Some),
+        Stage::Broken => Ok(None),
     }
 }
 
 #[async_trait]
 impl Upload for LocalUpload {
+    fn held_bytes_max(&self) -> usize {
+        UPLOAD_HELD_BYTES_MAX
+    }
+
+    /// A disk is not faster for it.
+    fn lend(&mut self, _: Arc<dyn Spare>) {}
+
     async fn write(&mut self, bytes: Bytes) -> Result<(), StoreError> {
-        let temporary = self.take()?;
-        let written =
-            spawn_blocking(move || temporary.file().write_all(&bytes).map(|()| temporary));
-        let written = written.await.map_err(StoreError::unchanged)?;
-        self.temporary = Some(written.map_err(unchanged("writing an upload"))?);
+        let mut stage = self.take()?;
+        if self.gathered.len() + bytes.len() > GATHERED_BYTES_MAX {
+            let file = land(stage).await?;
+            stage = self.launch(file);
+        }
+        self.gathered.push(bytes);
+        if matches!(&stage, Stage::Writing(task) if task.is_finished()) {
+            stage = Stage::Idle(land(stage).await?);
+        }
+        self.stage = match stage {
+            Stage::Idle(file) if self.gathered.len() >= WRITTEN_BYTES_MIN => self.launch(file),
+            stage => stage,
+        };
         Ok(())
     }
 
     async fn complete(mut self: Box<Self>) -> Result<Object, StoreError> {
-        let temporary = self.take()?;
+        let file = land(self.take()?).await?;
+        let (disk, pieces) = (Arc::clone(&self.disk), self.gathered.take());
         let (key, when) = (self.key.clone(), self.when.clone());
         let caller = Caller::default();
         let _waits = caller.waits();
-        let committed = spawn_blocking(move || commit::commit(temporary, &key, &when, &caller));
+        let committed = spawn_blocking(move || {
+            let file = append(&disk, file, &pieces)?;
+            commit::commit(file, &key, &when, &caller)
+        });
         committed.await.unwrap_or_else(|panic| Err(StoreError::ambiguous(panic)))
     }
 
     async fn abort(mut self: Box<Self>) -> Result<(), StoreError> {
-        let temporary = self.temporary.take();
-        spawn_blocking(move || drop(temporary)).await.map_err(StoreError::unchanged)
+        // What failed is gone already.
+        let Ok(stage) = self.take() else { return Ok(()) };
+        let file = land(stage).await.unwrap_or_default();
+        spawn_blocking(move || drop(file)).await.map_err(StoreError::unchanged)
     }
 }
 
 impl Drop for LocalUpload {
     fn drop(&mut self) {
-        let Some(temporary) = self.temporary.take() else { return };
+        // A file that is being written goes with the thread that writes it.
+        let Stage::Idle(Some(file)) = std::mem::replace(&mut self.stage, Stage::Broken) else {
+            return;
+        };
         // Deleting a large file takes its time; a turn's thread should not.
         match Handle::try_current() {
-            Ok(runtime) => drop(runtime.spawn_blocking(move || drop(temporary))),
-            Err(_) => drop(temporary),
+            Ok(runtime) => drop(runtime.spawn_blocking(move || drop(file))),
+            Err(_) => drop(file),
         }
     }
 }

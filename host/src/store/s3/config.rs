@@ -66,8 +66,11 @@ pub enum Encryption {
 /// Sizes and time limits of the S3 store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tuning {
-    /// Bytes of one part of an upload, at least 5 MiB; two parts are held.
+    /// Bytes of one part of an upload, at least 5 MiB; two parts are held, more as far as there
+    /// is room.
     pub part_bytes: usize,
+    /// Most parts of one upload that are on their way at once.
+    pub parts_at_once_max: usize,
     /// Largest object that one copy request takes, in bytes; a larger one is copied in parts.
     pub copy_bytes_max: u64,
     /// How long a connection may take to open, in milliseconds.
@@ -93,6 +96,7 @@ impl Default for Tuning {
     fn default() -> Self {
         Self {
             part_bytes: 8 << 20,
+            parts_at_once_max: 3,
             copy_bytes_max: 5 << 30,
             connect_ms_max: 3_000,
             request_ms_max: 20_000,

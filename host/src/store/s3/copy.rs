@@ -1,7 +1,9 @@
 //! Copies: within the server where it keeps the conditions, else through this host.
 
 use std::ops::Range;
+use std::pin::pin;
 
+use bytes::Bytes;
 use futures::stream::{StreamExt, TryStreamExt};
 
 use super::S3Store;
@@ -19,6 +21,8 @@ use crate::store::{Object, ObjectStore, Precondition, Revision, StoreError, Uplo
 const RESTARTS_MAX: u32 = 5;
 /// Parts of one copy that are made at once.
 const PARTS_AT_ONCE: usize = 4;
+/// Ranges that are read at once by a copy through this host, of half a part each.
+const READS_AT_ONCE: usize = 2;
 
 /// A copy to be made of one revision.
 struct Copy<'a> {
@@ -129,21 +133,30 @@ impl S3Store {
     async fn copy_through_host(&self, copy: &Copy<'_>) -> Result<Object, StoreError> {
         let mut upload =
             Box::new(S3Upload::new(self.clone(), copy.target.clone(), copy.when.clone()));
-        let (mut at, step) = (0, self.tuning.part_bytes as u64 / 2);
-        while at < copy.object.size {
-            let pinned = Some(&copy.object.revision);
-            let read = self.get(copy.source, at..at + step, pinned).await;
-            let (_, bytes) = match read {
-                Ok(read) => read,
+        let (size, step) = (copy.object.size, self.tuning.part_bytes as u64 / 2);
+        let starts = (0..size.div_ceil(step)).map(|number| number * step);
+        let reads = starts.map(|start| self.read_source(copy, start..size.min(start + step)));
+        let mut reads = pin!(futures::stream::iter(reads).buffered(READS_AT_ONCE));
+        while let Some(read) = reads.next().await {
+            let bytes = match read {
+                Ok(bytes) => bytes,
                 Err(error) => {
                     upload.abort().await?;
                     return Err(error);
                 }
             };
-            at += bytes.len() as u64;
             upload.write(bytes).await?;
         }
         upload.complete().await
+    }
+
+    async fn read_source(&self, copy: &Copy<'_>, range: Range<u64>) -> Result<Bytes, StoreError> {
+        let pinned = Some(&copy.object.revision);
+        let (_, bytes) = self.get(copy.source, range.clone(), pinned).await?;
+        match bytes.len() as u64 == range.end - range.start {
+            true => Ok(bytes),
+            false => Err(StoreError::unchanged(anyhow::anyhow!("{range:?} came in part"))),
+        }
     }
 }
 

@@ -20,6 +20,7 @@ mod conditions;
 mod config;
 mod copy;
 mod errors;
+mod lanes;
 mod lineage;
 mod list;
 mod open;

@@ -1,17 +1,25 @@
-//! An object of unknown size: one put if it is small, else in parts, of which two are held.
+//! An object of unknown size: one put if it is small, else in parts, of which one is filled while
+//! others are on their way.
 
-use bytes::{Bytes, BytesMut};
-use tokio::task::JoinHandle;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::Instant;
 
 use super::S3Store;
 use super::changes::Write;
 use super::conditions::Verb;
 use super::config::PARTS_MAX;
 use super::errors::{Failure, FailureKind};
+use super::lanes::{Lane, Lanes};
 use super::lineage::Lineage;
 use super::requests::{Part, UploadId};
 use crate::scope::ObjectKey;
-use crate::store::{Object, Precondition, StoreError, Upload};
+use crate::store::pieces::{Pieces, joined};
+use crate::store::{Object, Precondition, Spare, StoreError, Upload};
 
 pub(super) struct S3Upload {
     store: S3Store,
@@ -19,9 +27,10 @@ pub(super) struct S3Upload {
     when: Precondition,
     write: Write,
     /// At most one part.
-    buffer: BytesMut,
+    filling: Pieces,
     size: u64,
     state: State,
+    lanes: Lanes,
     /// There once the server knows of it.
     begun: Option<Begun>,
 }
@@ -36,10 +45,21 @@ enum State {
 /// Aborts the upload when it is dropped, unless it is over.
 struct Begun {
     target: Target,
-    parts: Vec<Part>,
-    /// The part on its way.
-    flying: Option<JoinHandle<Result<Part, Failure>>>,
+    /// How many were sent off.
+    launched: i32,
+    /// Those that arrived, by number.
+    landed: BTreeMap<i32, Part>,
+    /// Those on their way.
+    flying: JoinSet<Landing>,
     stage: Stage,
+}
+
+/// What became of a part on its way.
+struct Landing {
+    number: i32,
+    part: Result<Part, Failure>,
+    lane: Lane,
+    took: Duration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,8 +79,8 @@ struct Target {
 impl S3Upload {
     pub(super) fn new(store: S3Store, key: ObjectKey, when: Precondition) -> Self {
         let write = store.new_write(&key, &when);
-        let (buffer, state) = (BytesMut::new(), State::Whole);
-        Self { store, key, when, write, buffer, size: 0, state, begun: None }
+        let (filling, state, lanes) = (Pieces::default(), State::Whole, Lanes::new(&store.tuning));
+        Self { store, key, when, write, filling, size: 0, state, lanes, begun: None }
     }
 
     async fn take(&mut self, mut bytes: Bytes) -> Result<(), StoreError> {
@@ -71,25 +91,31 @@ impl S3Upload {
         }
         self.size += bytes.len() as u64;
         while !bytes.is_empty() {
-            if self.buffer.len() == part_bytes {
+            if self.filling.len() == part_bytes {
                 self.send_part().await?;
             }
-            let room = part_bytes - self.buffer.len();
-            self.buffer.extend_from_slice(&bytes.split_to(room.min(bytes.len())));
+            let room = part_bytes - self.filling.len();
+            self.filling.push(bytes.split_to(room.min(bytes.len())));
         }
         Ok(())
     }
 
-    /// Sends the buffer off once the part before has arrived.
+    /// Sends off the part that was filled, once there is a way for it.
     async fn send_part(&mut self) -> Result<(), StoreError> {
         if self.begun.is_none() {
             self.begun = Some(self.begin().await?);
         }
         let Some(begun) = &mut self.begun else { return Ok(()) };
-        begun.land().await?;
-        let bytes = self.buffer.split().freeze();
-        begun.launch(bytes);
-        Ok(())
+        while let Some(landing) = begun.flying.try_join_next() {
+            begun.land(landing, &mut self.lanes)?;
+        }
+        loop {
+            if let Some(lane) = self.lanes.take(self.filling.len()) {
+                begun.launch(self.filling.take(), lane);
+                return Ok(());
+            }
+            begun.land_next(&mut self.lanes).await?;
+        }
     }
 
     async fn begin(&self) -> Result<Begun, StoreError> {
@@ -106,7 +132,7 @@ impl S3Upload {
             return Err(broken());
         }
         if self.begun.is_none() {
-            let bytes = self.buffer.split().freeze();
+            let bytes = joined(&self.filling.take());
             let (write, size) = (&self.write, self.size);
             let requests = &self.store.requests;
             let send = |when| requests.put(&self.key, bytes.clone(), when, &write.lineage);
@@ -114,8 +140,11 @@ impl S3Upload {
         }
         self.send_part().await?;
         let Some(begun) = &mut self.begun else { return Err(broken()) };
-        begun.land().await?;
-        let (target, parts) = (&begun.target, (begun.parts.as_slice(), self.size));
+        while !begun.flying.is_empty() {
+            begun.land_next(&mut self.lanes).await?;
+        }
+        let parts: Vec<_> = std::mem::take(&mut begun.landed).into_values().collect();
+        let (target, parts) = (&begun.target, (parts.as_slice(), self.size));
         let upload = (&target.key, &target.id);
         let send = |when| self.store.requests.complete(upload, parts, when);
         let made =
@@ -129,9 +158,8 @@ impl S3Upload {
     async fn give_up(&mut self) -> Result<(), StoreError> {
         self.state = State::Broken;
         let Some(begun) = &mut self.begun else { return Ok(()) };
-        if let Err(error) = begun.land().await {
-            tracing::debug!(%error, "a part of an aborted upload did not arrive");
-        }
+        // A part that arrives later would stay.
+        while begun.flying.join_next().await.is_some() {}
         let aborted = begun.target.abort().await;
         begun.stage = Stage::Over;
         self.begun = None;
@@ -145,27 +173,43 @@ impl Begun {
     async fn begin((store, key): (S3Store, ObjectKey), lineage: Lineage) -> Result<Self, Failure> {
         let id = store.repeat(|| store.requests.begin_upload(&key, &lineage)).await?;
         let target = Target { store, key, id };
-        Ok(Self { target, parts: Vec::new(), flying: None, stage: Stage::Open })
+        let (landed, flying) = (BTreeMap::new(), JoinSet::new());
+        Ok(Self { target, launched: 0, landed, flying, stage: Stage::Open })
     }
 
-    fn launch(&mut self, bytes: Bytes) {
+    fn launch(&mut self, pieces: Vec<Bytes>, lane: Lane) {
         let target = self.target.clone();
         // `PARTS_MAX` parts at most.
-        let number = i32::try_from(self.parts.len() + 1).unwrap_or(i32::MAX);
-        self.flying = Some(tokio::spawn(async move {
-            let upload = (&target.key, &target.id);
+        self.launched += 1;
+        let number = self.launched;
+        self.flying.spawn(async move {
+            let (upload, started) = ((&target.key, &target.id), Instant::now());
+            // Joined here, away from the caller's thread.
+            let bytes = joined(&pieces);
+            drop(pieces);
             let send = || target.store.requests.part(upload, number, bytes.clone());
-            target.store.repeat(send).await
-        }));
+            let part = target.store.repeat(send).await;
+            drop(bytes);
+            Landing { number, part, lane: lane.arrived(), took: started.elapsed() }
+        });
     }
 
-    /// Waits for the part on its way.
-    async fn land(&mut self) -> Result<(), StoreError> {
-        let Some(flying) = &mut self.flying else { return Ok(()) };
-        let landed = flying.await;
-        self.flying = None;
-        let part = landed.map_err(StoreError::unchanged)?;
-        self.parts.push(part.map_err(unchanged)?);
+    /// Waits for one of the parts on their way, if there is one.
+    async fn land_next(&mut self, lanes: &mut Lanes) -> Result<(), StoreError> {
+        match self.flying.join_next().await {
+            Some(landing) => self.land(landing, lanes),
+            None => Ok(()),
+        }
+    }
+
+    fn land(
+        &mut self,
+        landing: Result<Landing, JoinError>,
+        lanes: &mut Lanes,
+    ) -> Result<(), StoreError> {
+        let Landing { number, part, lane, took } = landing.map_err(StoreError::unchanged)?;
+        lanes.give_back(lane, part.is_ok().then_some(took));
+        self.landed.insert(number, part.map_err(unchanged)?);
         Ok(())
     }
 }
@@ -201,12 +245,10 @@ impl Drop for Begun {
         }
         // Without a runtime the process is at its end; the bucket's own rule takes over.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        let (target, flying) = (self.target.clone(), self.flying.take());
+        let (target, mut flying) = (self.target.clone(), std::mem::take(&mut self.flying));
         runtime.spawn(async move {
             // A part that arrives later would stay.
-            if let Some(flying) = flying {
-                _ = flying.await;
-            }
+            while flying.join_next().await.is_some() {}
             if let Err(error) = target.abort().await {
                 tracing::warn!(%error, "an upload was left behind");
             }
@@ -216,6 +258,14 @@ impl Drop for Begun {
 
 #[async_trait::async_trait]
 impl Upload for S3Upload {
+    fn held_bytes_max(&self) -> usize {
+        2 * self.store.tuning.part_bytes
+    }
+
+    fn lend(&mut self, spare: Arc<dyn Spare>) {
+        self.lanes.lend(spare);
+    }
+
     async fn write(&mut self, bytes: Bytes) -> Result<(), StoreError> {
         if self.state == State::Broken {
             return Err(broken());

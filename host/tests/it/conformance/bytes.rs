@@ -1,10 +1,12 @@
 //! Bytes go in and come out.
 
+use std::sync::Arc;
+
 use bailiwick::store::{Precondition, StoreError};
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
-use super::{Place, Subject, content, read_whole};
+use super::{Place, Plenty, Subject, content, read_whole};
 
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
@@ -24,12 +26,14 @@ pub(crate) async fn every_size_comes_back_whole(subject: &Subject) {
     }
 }
 
-/// 64 MiB go up in pieces and down in ranges, and are the same by hash.
+/// 64 MiB go up in pieces, as many at once as the store likes, and down in ranges, and are the
+/// same by hash.
 pub(crate) async fn sixty_four_mebibytes_stream_through(subject: &Subject) {
     const PIECE: usize = 3 * MIB + 7;
     let key = Place::new().key("large");
     let (mut upload, mut sent) =
         (subject.store.upload(&key, Precondition::Always).await.unwrap(), Sha256::new());
+    upload.lend(Arc::new(Plenty));
     let mut left = 64 * MIB;
     while left > 0 {
         let piece = content(left as u64, PIECE.min(left));

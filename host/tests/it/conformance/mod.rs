@@ -21,7 +21,7 @@ pub(crate) mod names;
 mod subject;
 pub(crate) mod uploads;
 
-pub(crate) use subject::{Ability, Place, Subject, content, many, read_whole};
+pub(crate) use subject::{Ability, Place, Plenty, Subject, content, many, read_whole};
 
 /// Instantiates the suite: `conformance!(name: open)`, where `open` is an expression of a future
 /// of `Option<Subject>`, evaluated once per case. `None` is a skipped case, and whoever returns

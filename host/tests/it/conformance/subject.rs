@@ -9,7 +9,7 @@ use bailiwick::scope::{
     Access, AgentId, Coordinates, Folder, FolderPath, Grant, GuestPath, KeyPrefix, MountTable,
     Need, ObjectKey, SessionId, SkillTable, WorkspaceId,
 };
-use bailiwick::store::{Depth, Object, ObjectStore, Precondition, StoreError};
+use bailiwick::store::{Depth, Lent, Object, ObjectStore, Precondition, Spare, StoreError};
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt, TryStreamExt};
@@ -47,6 +47,16 @@ pub(crate) enum Ability {
     WhoDeleted,
     /// Listings in byte order. Lacking it is no error, so cases compare without order.
     ByteOrder,
+}
+
+/// Room for all that an upload wants to borrow.
+#[derive(Debug)]
+pub(crate) struct Plenty;
+
+impl Spare for Plenty {
+    fn take(&self, _: usize) -> Option<Lent> {
+        Some(Lent::new(()))
+    }
 }
 
 type Leftovers = Box<dyn Fn() -> BoxFuture<'static, Vec<String>> + Send + Sync>;

@@ -67,9 +67,11 @@ async fn a_full_disk_is_told_and_nothing_is_half_done() {
     let put = store.put(&key("kept"), big.clone(), &Precondition::Always).await;
     assert!(matches!(put, Err(StoreError::Full)), "{put:?}");
     let mut upload = store.upload(&key("new/upload"), Precondition::Always).await.unwrap();
-    let written = upload.write(big).await;
-    assert!(matches!(written, Err(StoreError::Full)), "{written:?}");
-    drop(upload);
+    for _ in 0..2 {
+        upload.write(big.clone()).await.unwrap();
+    }
+    let completed = upload.complete().await;
+    assert!(matches!(completed, Err(StoreError::Full)), "{completed:?}");
     for copy in 0..10 {
         let target = key(&format!("copy-{copy}"));
         match store.copy(&key("kept"), None, &target, &Precondition::Always).await {

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use bailiwick::store::{LocalStore, ObjectStore, Precondition, StoreError};
 use bytes::Bytes;
@@ -126,13 +127,17 @@ async fn a_start_sweeps_nothing_of_a_live_process() {
     let folder = tempfile::tempdir().unwrap();
     let first = open(folder.path());
     let mut upload = first.upload(&key("slow"), Precondition::IfAbsent).await.unwrap();
-    upload.write("half".into()).await.unwrap();
+    let half = content(1, 3 << 20);
+    upload.write(half.clone()).await.unwrap();
+    while tree(&folder.path().join(".bailiwick-tmp")).is_empty() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
     let second = open(folder.path());
     assert_eq!(tree(&folder.path().join(".bailiwick-tmp")).len(), 1);
-    upload.write(" and half".into()).await.unwrap();
+    upload.write(half.clone()).await.unwrap();
     upload.complete().await.unwrap();
-    let (_, bytes) = second.get(&key("slow"), 0..99, None).await.unwrap();
-    assert_eq!(bytes, "half and half");
+    let (_, bytes) = second.get(&key("slow"), 0..99 << 20, None).await.unwrap();
+    assert!(bytes == [half.clone(), half].concat());
 
     let (third, late) = (open(folder.path()), folder.path().join(".bailiwick-tmp/left"));
     std::fs::write(&late, "by a process that was killed").unwrap();

@@ -1,5 +1,6 @@
 //! Callers that go away while a server takes its time.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bailiwick::store::Precondition;
@@ -8,7 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 use super::subject;
-use crate::conformance::{Place, content};
+use crate::conformance::{Place, Plenty, content};
 use crate::servers;
 
 /// However far an upload was when its caller went away, even amid its own giving up, nothing of
@@ -20,9 +21,12 @@ async fn an_upload_given_up_at_any_moment_leaves_nothing() {
         let mut config = server.config(gate.port);
         config.tuning.part_bytes = 5 << 20;
         let subject = subject("slow answers", server, &config).await;
-        for moment in ["beginning", "sending", "aborting", "completing"] {
+        for moment in ["beginning", "sending", "sending many", "aborting", "completing"] {
             let key = Place::new().key(moment);
             let mut upload = subject.store.upload(&key, Precondition::Always).await.unwrap();
+            if moment == "sending many" {
+                upload.lend(Arc::new(Plenty));
+            }
             if moment == "beginning" {
                 gate.close();
                 let write = upload.write(content(1, (5 << 20) + 1));
@@ -32,8 +36,8 @@ async fn an_upload_given_up_at_any_moment_leaves_nothing() {
                 upload.write(content(1, (5 << 20) + 1)).await.unwrap();
                 gate.close();
                 match moment {
-                    "sending" => {
-                        assert!(given_up(upload.write(content(2, 10 << 20))).await, "{moment}");
+                    "sending" | "sending many" => {
+                        assert!(given_up(upload.write(content(2, 40 << 20))).await, "{moment}");
                         drop(upload);
                     }
                     "aborting" => assert!(given_up(upload.abort()).await, "{moment}"),

@@ -167,7 +167,7 @@ async fn a_host_without_room_is_busy_for_a_while() {
 /// cannot make the host hold more than its bound.
 #[tokio::test(start_paused = true)]
 async fn dropped_writers_keep_their_room_until_nothing_is_left() {
-    let world = World::new();
+    let world = World::with(Limits { turn_buffer_bytes_max: 32 << 20, ..Limits::default() });
     let space = world.space();
     for writer in ["a", "b"] {
         let mut writer = open_writer(&space, writer).await;

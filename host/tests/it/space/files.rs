@@ -1,4 +1,4 @@
-use bailiwick::limits::{Limits, READ_BYTES_MAX, WRITE_BYTES_MAX};
+use bailiwick::limits::{Limits, READ_BYTES_MAX, READ_FIRST_BYTES, WRITE_BYTES_MAX};
 use bailiwick::space::{ErrorCode, FileEvent};
 use bailiwick::store::{Precondition, Revision};
 
@@ -47,13 +47,15 @@ async fn huge_numbers_read_nothing_or_are_refused() {
 #[tokio::test]
 async fn a_reader_never_mixes_two_contents() {
     let space = World::new().space();
-    put(&space, "session/a", "first").await;
+    let times = READ_FIRST_BYTES as usize;
+    put(&space, "session/a", &"first".repeat(times)).await;
     let mut reader = space.open_reader("session/a").await.unwrap();
     assert_eq!(reader.read(2).await.unwrap(), "fi");
-    put(&space, "session/a", "other").await;
-    assert_eq!(reader.read(2).await.unwrap_err().code, ErrorCode::Conflict);
+    put(&space, "session/a", &"other".repeat(times)).await;
+    assert_eq!(reader.read(2).await.unwrap(), "rs", "what is at hand is of the first");
+    assert_eq!(reader.read(READ_FIRST_BYTES).await.unwrap_err().code, ErrorCode::Conflict);
     space.delete("session/a", Precondition::Always).await.unwrap();
-    assert_eq!(reader.read(2).await.unwrap_err().code, ErrorCode::Conflict);
+    assert_eq!(reader.read(READ_FIRST_BYTES).await.unwrap_err().code, ErrorCode::Conflict);
 }
 
 /// Nothing is at a writer's path until it is finished; after an error nothing ever will be.

@@ -9,16 +9,18 @@ use bailiwick::scope::{
     Access, AgentId, Coordinates, Grant, MountTable, SessionId, SkillTable, WorkspaceId,
 };
 use bailiwick::space::{Error, Space, Storage};
-use bailiwick::store::{MemoryStore, Precondition};
+use bailiwick::store::{MemoryStore, ObjectStore, Precondition};
 use uuid::Uuid;
 
 use crate::faulty::Faulty;
+use crate::slow::Slow;
 
 mod edits;
 mod faults;
 mod files;
 mod grants;
 mod listing;
+mod readers;
 mod search;
 mod text;
 
@@ -46,7 +48,18 @@ impl World {
 
     pub(crate) fn with(limits: Limits) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(Ticks::default());
-        let store = Faulty::new(Arc::new(MemoryStore::new(clock.clone())));
+        Self::over(Arc::new(MemoryStore::new(clock.clone())), clock, limits)
+    }
+
+    /// With a store whose reads take their time, and tell how many there are.
+    pub(crate) fn slow(limits: Limits) -> (Self, Slow) {
+        let clock: Arc<dyn Clock> = Arc::new(Ticks::default());
+        let slow = Slow::new(Arc::new(MemoryStore::new(clock.clone())));
+        (Self::over(Arc::new(slow.clone()), clock, limits), slow)
+    }
+
+    fn over(store: Arc<dyn ObjectStore>, clock: Arc<dyn Clock>, limits: Limits) -> Self {
+        let store = Faulty::new(store);
         let storage = Storage::new(Arc::new(store.clone()), clock, limits);
         Self { store, storage, coordinates: coordinates(1) }
     }
