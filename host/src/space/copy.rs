@@ -1,23 +1,23 @@
 //! Copies: the one way in which bytes move between scopes.
 
-use super::files::skill_object;
 use super::{Error, ErrorCode, File, FileEvent, Space};
-use crate::scope::{Need, Resolved, Scope};
-use crate::store::{Effect, Object, Precondition, StoreError};
+use crate::scope::{GuestPath, Need, Resolved, Scope};
+use crate::store::{Effect, Precondition, Revision, StoreError};
 
 impl Space {
     /// Copies a file within what the caller can reach. To a longer-lived scope it is a
     /// promotion, and recorded as one.
     ///
     /// # Errors
-    /// `conflict` if `when`, about the target, does not hold, or the source changed meanwhile.
+    /// `conflict` if `when`, about the target, does not hold.
     pub async fn copy(
         &self,
         source: &str,
         target: &str,
         when: Precondition,
     ) -> Result<File, Error> {
-        self.copy_revision(source, target, when, Need::Read).await.map(|(file, _, _)| file)
+        let way = self.way((source, Need::Read), target)?;
+        self.copy_along(&way, None, &when).await
     }
 
     /// Copies a file as it is now, then deletes it if it is still the same.
@@ -30,9 +30,12 @@ impl Space {
         target: &str,
         when: Precondition,
     ) -> Result<File, Error> {
-        let (file, from, copied) = self.copy_revision(source, target, when, Need::Write).await?;
-        let unchanged = Precondition::IfRevision(copied.revision);
-        let delete = self.store().delete(&from.key, &unchanged);
+        let way = self.way((source, Need::Write), target)?;
+        let key = &way.from.key;
+        let found = self.operate(source, Effect::None, self.store().head(key)).await?;
+        let file = self.copy_along(&way, Some(&found.revision), &when).await?;
+        let unchanged = Precondition::IfRevision(found.revision);
+        let delete = self.store().delete(key, &unchanged);
         self.operate(source, Effect::Unknown, delete).await.map_err(|error| match error.code {
             ErrorCode::Conflict => {
                 let message = format!(
@@ -46,14 +49,7 @@ impl Space {
         Ok(file)
     }
 
-    /// The copy, and the source's place and content that it was made of.
-    async fn copy_revision(
-        &self,
-        source: &str,
-        target: &str,
-        when: Precondition,
-        need: Need,
-    ) -> Result<(File, Resolved, Object), Error> {
+    fn way(&self, (source, need): (&str, Need), target: &str) -> Result<Way, Error> {
         let (source_path, from) = self.resolve(source, need)?;
         let (target_path, to) = self.resolve(target, Need::Write)?;
         if from.key == to.key {
@@ -62,33 +58,42 @@ impl Space {
                 format!("`{source}` cannot be copied onto itself"),
             ));
         }
-        let (found, pinned) = match &from.skill_file {
-            Some(file) => (skill_object(file), None),
-            None => {
-                let found =
-                    self.operate(source, Effect::None, self.store().head(&from.key)).await?;
-                (found.clone(), Some(found.revision))
-            }
-        };
-        let copy = self.store().copy(&from.key, pinned.as_ref(), &to.key, &when);
-        let copied = self.transfer(target, copy).await.map_err(|error| {
+        Ok(Way { source_path, from, target_path, to })
+    }
+
+    async fn copy_along(
+        &self,
+        way: &Way,
+        pinned: Option<&Revision>,
+        when: &Precondition,
+    ) -> Result<File, Error> {
+        let (source, target) = (way.source_path.to_string(), way.target_path.to_string());
+        let copy = self.store().copy(&way.from.key, pinned, &way.to.key, when);
+        let copied = self.transfer(&target, copy).await.map_err(|error| {
             // The target's absence is no error: only the source can be missing.
             if error.code == ErrorCode::NotFound {
-                Error::from_store(StoreError::NotFound, source)
+                Error::from_store(StoreError::NotFound, &source)
             } else {
                 error
             }
         })?;
-        if lifetime(target_path.scope()) > lifetime(source_path.scope()) {
+        if lifetime(way.target_path.scope()) > lifetime(way.source_path.scope()) {
             self.record(FileEvent::Promoted {
-                source: source_path.to_string(),
-                target: target_path.to_string(),
+                source,
+                target: target.clone(),
                 revision: copied.revision.clone(),
             });
         }
-        let file = self.written(File::new(target_path.to_string(), copied));
-        Ok((file, from, found))
+        Ok(self.written(File::new(target, copied)))
     }
+}
+
+/// From where to where a file is copied.
+struct Way {
+    source_path: GuestPath,
+    from: Resolved,
+    target_path: GuestPath,
+    to: Resolved,
 }
 
 fn lifetime(scope: &Scope) -> u8 {

@@ -23,6 +23,9 @@ const NARROWED: &[(&str, &[&str])] = &[
     ("wasmtime_wasi", &["engine"]),
     ("aws_sdk_s3", &["store"]),
     ("aws_config", &["store"]),
+    ("aws_sigv4", &["store"]),
+    ("aws_smithy_http_client", &["store"]),
+    ("aws_smithy_runtime_api", &["store"]),
     ("sqlx", &["catalog"]),
 ];
 

@@ -1,9 +1,9 @@
-//! A proxy before a server that loses answers: it forwards a request, waits for the answer, and
-//! then closes the connection instead of passing the answer on.
+//! A proxy before a server. One that loses answers forwards a request, waits for the answer, and
+//! then closes the connection instead of passing the answer on; another one changes what is sent.
 
 use std::io::{Error, ErrorKind, Result};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
@@ -20,6 +20,8 @@ pub(crate) struct Proxy {
 struct Counts {
     requests: AtomicU64,
     dropped: AtomicU64,
+    /// First lines of the requests that nobody took yet.
+    lines: Mutex<Vec<String>>,
 }
 
 /// Which answers are lost.
@@ -32,6 +34,9 @@ pub(crate) struct Losses {
 }
 
 impl Losses {
+    /// A proxy that only looks on.
+    pub(crate) const NONE: Self = Self { percent: 0, seed: 0 };
+
     fn hits(self, request: u64) -> bool {
         // SplitMix64.
         let mut hash = (self.seed ^ request).wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -41,8 +46,25 @@ impl Losses {
     }
 }
 
+/// What a proxy does to what passes.
+#[derive(Clone, Copy, Debug)]
+enum Harm {
+    Loses(Losses),
+    /// The last byte of each body that is sent, and is no XML, is another one.
+    ChangesBodies,
+}
+
 impl Proxy {
     pub(crate) async fn before(server: u16, losses: Losses) -> Self {
+        Self::doing(server, Harm::Loses(losses)).await
+    }
+
+    /// One that changes the bytes that are sent.
+    pub(crate) async fn changing_bodies_before(server: u16) -> Self {
+        Self::doing(server, Harm::ChangesBodies).await
+    }
+
+    async fn doing(server: u16, harm: Harm) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let counts = Arc::new(Counts::default());
@@ -51,7 +73,7 @@ impl Proxy {
             while let Ok((client, _)) = listener.accept().await {
                 let counts = Arc::clone(&shared);
                 // A connection that ends in an error is what this is for.
-                tokio::spawn(async move { _ = serve(client, server, losses, &counts).await });
+                tokio::spawn(async move { _ = serve(client, server, harm, &counts).await });
             }
         });
         Self { port, counts, acceptor }
@@ -62,6 +84,11 @@ impl Proxy {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
         (read(&self.counts.requests), read(&self.counts.dropped))
     }
+
+    /// The first lines of all requests since this was last asked.
+    pub(crate) fn take_lines(&self) -> Vec<String> {
+        std::mem::take(&mut *self.counts.lines.lock().unwrap())
+    }
 }
 
 impl Drop for Proxy {
@@ -70,13 +97,21 @@ impl Drop for Proxy {
     }
 }
 
-async fn serve(client: TcpStream, server: u16, losses: Losses, counts: &Counts) -> Result<()> {
+async fn serve(client: TcpStream, server: u16, harm: Harm, counts: &Counts) -> Result<()> {
     client.set_nodelay(true)?;
     let mut client = BufReader::new(client);
     loop {
-        let request = Message::read(&mut client, Side::Client).await?;
+        let mut request = Message::read(&mut client, Side::Client).await?;
+        if matches!(harm, Harm::ChangesBodies)
+            && !request.body.starts_with(b"<")
+            && let Some(last) = request.body.last_mut()
+        {
+            *last ^= 1;
+        }
         let method_is_head = request.head.starts_with(b"HEAD ");
         let number = counts.requests.fetch_add(1, Ordering::Relaxed);
+        let line = request.head.split(|byte| *byte == b'\r').next().unwrap_or_default();
+        counts.lines.lock().unwrap().push(String::from_utf8_lossy(line).into_owned());
         // A connection for each request: what the server keeps open is no matter here.
         let mut upstream = TcpStream::connect(("127.0.0.1", server)).await?;
         upstream.set_nodelay(true)?;
@@ -84,7 +119,7 @@ async fn serve(client: TcpStream, server: u16, losses: Losses, counts: &Counts) 
         upstream.write_all(&request.body).await?;
         let side = if method_is_head { Side::ServerOfHead } else { Side::Server };
         let answer = Message::read(&mut BufReader::new(upstream), side).await?;
-        if losses.hits(number) {
+        if matches!(harm, Harm::Loses(losses) if losses.hits(number)) {
             counts.dropped.fetch_add(1, Ordering::Relaxed);
             return Ok(());
         }

@@ -10,9 +10,11 @@ use crate::servers::{self, Server};
 
 mod conformance;
 mod given_up;
+mod hostile_servers;
 mod opening;
 mod parts;
 mod reports;
+mod requests;
 mod revisions;
 
 /// A server's store, by way of `port`.

@@ -7,6 +7,7 @@ use super::S3Store;
 use super::conditions::{Condition, Verb};
 use super::errors::{Failure, FailureKind};
 use super::lineage::{Lineage, WriteId};
+use super::requests::E_TAG_BYTES_MAX;
 use super::retry::Attempts;
 use super::settle::{Change, Intent, Outcome, Seen, superseded};
 use crate::scope::ObjectKey;
@@ -88,6 +89,7 @@ impl S3Store {
         match self.change(verb, key, when, write.intent.clone(), send).await? {
             Known::Answered(object) => {
                 self.lineages.saw(key, &object.revision, &write.lineage);
+                self.objects.saw(key, &object);
                 Ok(object)
             }
             Known::Found(Some(seen)) if seen.lineage.newest() == Some(write.id) => Ok(seen.object),
@@ -104,6 +106,7 @@ impl S3Store {
         when: &Precondition,
     ) -> Result<(), StoreError> {
         let intent = self.intent(Change::Delete, key, when);
+        self.objects.forget(key);
         let send = |when| self.requests.delete(key, when);
         self.change(Verb::Delete, key, when, intent, send).await.map(drop)
     }
@@ -181,7 +184,10 @@ impl S3Store {
                     continue;
                 }
                 FailureKind::Lost => in_doubt = true,
-                FailureKind::Condition | FailureKind::NotFound | FailureKind::NoUpload
+                FailureKind::Condition
+                | FailureKind::SourceChanged
+                | FailureKind::NotFound
+                | FailureKind::NoUpload
                     if in_doubt => {}
                 _ => return Err(given_up(failure, in_doubt)),
             }
@@ -192,6 +198,9 @@ impl S3Store {
             match intent.judge(seen.as_ref(), attempts.elapsed()) {
                 Outcome::Applied => return Ok(Known::Found(seen)),
                 Outcome::Unknown => return Err(given_up(failure, in_doubt)),
+                Outcome::NotApplied if failure.kind == FailureKind::SourceChanged => {
+                    return Err(StoreError::PreconditionFailed);
+                }
                 Outcome::NotApplied => {}
             }
             if *when != Precondition::Always {
@@ -232,9 +241,13 @@ impl S3Store {
         match self.repeat(|| self.requests.head(key)).await {
             Ok(seen) => {
                 self.lineages.saw(key, &seen.object.revision, &seen.lineage);
+                self.objects.saw(key, &seen.object);
                 Ok(Some(seen))
             }
-            Err(failure) if failure.kind == FailureKind::NotFound => Ok(None),
+            Err(failure) if failure.kind == FailureKind::NotFound => {
+                self.objects.forget(key);
+                Ok(None)
+            }
             Err(failure) => Err(failure),
         }
     }
@@ -279,9 +292,6 @@ impl S3Store {
         }
     }
 }
-
-/// Longest revision that a server can have given, in bytes.
-const E_TAG_BYTES_MAX: usize = 256;
 
 /// Whether a revision can be one of this storage. It is a caller's word, and becomes part of a
 /// header: a quote would let it name a second one.

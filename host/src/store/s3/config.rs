@@ -1,5 +1,6 @@
 //! What an operator says about a bucket, and the client made of it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
@@ -7,12 +8,22 @@ use aws_config::meta::region::ProvideRegion;
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, SdkConfig};
 use aws_sdk_s3::Client;
+use aws_sdk_s3::config::endpoint::Params;
 use aws_sdk_s3::config::retry::RetryConfig;
 use aws_sdk_s3::config::{
     ProvideCredentials, Region, RequestChecksumCalculation, ResponseChecksumValidation,
     SharedCredentialsProvider, StalledStreamProtectionConfig,
 };
+use aws_smithy_http_client::proxy::ProxyConfig;
+use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
+use aws_smithy_http_client::{Connector, tls};
+use aws_smithy_runtime_api::client::http::{
+    HttpConnectorSettings, SharedHttpConnector, http_client_fn,
+};
 
+use super::requests::Checksums;
+use super::wire::{Address, ServerTime, Wire, WireLimits};
+use crate::clock::Clock;
 use crate::limits::OPERATOR_PREFIX_BYTES_MAX;
 
 /// How a bucket is reached, and how objects are kept in it.
@@ -86,6 +97,13 @@ pub struct Tuning {
     pub attempts_max: u32,
 }
 
+/// What requests to a bucket go through.
+pub(super) struct Connection {
+    pub(super) client: Client,
+    pub(super) wire: Wire,
+    pub(super) checksums: Checksums,
+}
+
 /// Smallest part of an upload that is not its last, in bytes.
 /// <https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html>
 pub(super) const PART_BYTES_MIN: usize = 5 << 20;
@@ -145,7 +163,8 @@ impl S3Config {
         Ok(prefix)
     }
 
-    pub(super) async fn connect(&self) -> anyhow::Result<Client> {
+    /// The SDK's client, and what goes past it over the same connections.
+    pub(super) async fn connect(&self, clock: Arc<dyn Clock>) -> anyhow::Result<Connection> {
         ensure!(
             self.tuning.part_bytes >= PART_BYTES_MIN,
             "a part of an upload has at least {PART_BYTES_MIN} bytes"
@@ -153,17 +172,65 @@ impl S3Config {
         let shared = self.shared().await;
         let credentials = shared.credentials_provider().context(NO_CREDENTIALS)?;
         credentials.provide_credentials().await.context(NO_CREDENTIALS)?;
-        let mut builder = aws_sdk_s3::config::Builder::from(&shared)
+        let (connector, time) = (self.connector(), ServerTime::new(clock));
+        let same = connector.clone();
+        let client = aws_sdk_s3::config::Builder::from(&shared)
+            .http_client(http_client_fn(move |_, _| same.clone()))
+            .time_source(time.clone())
+            .force_path_style(self.is_in_path(&shared))
             .request_checksum_calculation(RequestChecksumCalculation::WhenRequired)
             .response_checksum_validation(ResponseChecksumValidation::WhenRequired);
-        let named = self.endpoint.is_some() || builder_names_endpoint(&shared);
-        let in_path = match self.addressing {
+        let address = self.address(&shared).await?;
+        let wire = Wire::new(connector, address, credentials, time, self.wire_limits());
+        let client = Client::from_conf(client.build());
+        Ok(Connection { client, wire, checksums: checksums(&shared) })
+    }
+
+    /// As the SDK makes its own: the platform's certificates, the environment's proxies.
+    fn connector(&self) -> SharedHttpConnector {
+        let settings = HttpConnectorSettings::builder()
+            .connect_timeout(Duration::from_millis(self.tuning.connect_ms_max))
+            .build();
+        let connector = Connector::builder()
+            .connector_settings(settings)
+            .proxy_config(ProxyConfig::from_env())
+            .tls_provider(tls::Provider::Rustls(CryptoMode::AwsLc))
+            .build();
+        SharedHttpConnector::new(connector)
+    }
+
+    async fn address(&self, shared: &SdkConfig) -> anyhow::Result<Address> {
+        let region = shared.region().map_or(DEFAULT_REGION, Region::as_ref);
+        let params = Params::builder()
+            .bucket(&self.bucket)
+            .region(region)
+            .set_endpoint(self.endpoint_of(shared))
+            .set_use_fips(shared.use_fips())
+            .set_use_dual_stack(shared.use_dual_stack())
+            .force_path_style(self.is_in_path(shared));
+        let address = Address::resolve(params.build()?, region).await;
+        address.with_context(|| format!("the bucket `{}` cannot be addressed", self.bucket))
+    }
+
+    fn is_in_path(&self, shared: &SdkConfig) -> bool {
+        match self.addressing {
             Addressing::Path => true,
             Addressing::VirtualHost => false,
-            Addressing::Automatic => named,
-        };
-        builder.set_force_path_style(Some(in_path));
-        Ok(Client::from_conf(builder.build()))
+            Addressing::Automatic => self.endpoint_of(shared).is_some(),
+        }
+    }
+
+    /// The endpoint that is named: here, or for S3 or all services by environment or profile.
+    fn endpoint_of(&self, shared: &SdkConfig) -> Option<String> {
+        let named = || named_endpoint(shared).or_else(|| shared.endpoint_url().map(str::to_owned));
+        self.endpoint.clone().or_else(named)
+    }
+
+    fn wire_limits(&self) -> WireLimits {
+        WireLimits {
+            request: Duration::from_millis(self.tuning.request_ms_max),
+            idle: Duration::from_millis(self.tuning.idle_ms_max),
+        }
     }
 
     async fn shared(&self) -> SdkConfig {
@@ -177,7 +244,7 @@ impl S3Config {
             None => aws_config::default_provider::region::default_provider().region().await,
         };
         let mut loader = aws_config::defaults(BehaviorVersion::latest())
-            .region(region.unwrap_or(Region::from_static("us-east-1")))
+            .region(region.unwrap_or(Region::from_static(DEFAULT_REGION)))
             // A change must not be sent twice by somebody who cannot tell whether it was made.
             .retry_config(RetryConfig::disabled())
             .timeout_config(timeouts)
@@ -197,18 +264,26 @@ impl S3Config {
 const NO_CREDENTIALS: &str = "no credentials for S3 were found: set AWS_ACCESS_KEY_ID and \
      AWS_SECRET_ACCESS_KEY, or AWS_PROFILE";
 
-/// Whether environment or profile name an endpoint for S3.
-fn builder_names_endpoint(shared: &SdkConfig) -> bool {
-    let service = shared.service_config().and_then(|config| {
-        let key = aws_types::service_config::ServiceConfigKey::builder()
-            .service_id("S3")
-            .env("AWS_ENDPOINT_URL")
-            .profile("endpoint_url")
-            .build()
-            .ok()?;
-        config.load_config(key)
-    });
-    shared.endpoint_url().is_some() || service.is_some()
+const DEFAULT_REGION: &str = "us-east-1";
+
+/// The endpoint that environment or profile name for S3.
+fn named_endpoint(shared: &SdkConfig) -> Option<String> {
+    let key = aws_types::service_config::ServiceConfigKey::builder()
+        .service_id("S3")
+        .env("AWS_ENDPOINT_URL")
+        .profile("endpoint_url")
+        .build()
+        .ok()?;
+    shared.service_config()?.load_config(key)
+}
+
+/// Servers that refuse checksums are named to the AWS tools by
+/// `AWS_REQUEST_CHECKSUM_CALCULATION=when_required`.
+fn checksums(shared: &SdkConfig) -> Checksums {
+    match shared.request_checksum_calculation() {
+        Some(RequestChecksumCalculation::WhenRequired) => Checksums::Left,
+        Some(_) | None => Checksums::Sent,
+    }
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::conditions::{Condition, Verb};
 use super::config::PARTS_MAX;
 use super::errors::{Failure, FailureKind};
 use super::lineage::Lineage;
-use super::requests::{Part, UploadId};
+use super::requests::{Part, PartSource, UploadId};
 use super::upload::S3Upload;
 use crate::scope::ObjectKey;
 use crate::store::{Object, ObjectStore, Precondition, Revision, StoreError, Upload};
@@ -47,10 +47,7 @@ impl S3Store {
         when: &Precondition,
     ) -> Result<Object, StoreError> {
         for _ in 0..RESTARTS_MAX {
-            let object = self.head(source).await?;
-            if pinned.is_some_and(|pinned| *pinned != object.revision) {
-                return Err(StoreError::PreconditionFailed);
-            }
+            let object = self.source(source, pinned).await?;
             let revision = object.revision.clone();
             let copy = Copy { source, object, target, when };
             let held = match self.make(&copy).await {
@@ -72,17 +69,51 @@ impl S3Store {
         Err(StoreError::unchanged(anyhow::Error::msg("the source of a copy keeps changing")))
     }
 
+    /// The source as it was seen last; where that is not known, or not what is asked for, as it
+    /// is.
+    async fn source(
+        &self,
+        source: &ObjectKey,
+        pinned: Option<&Revision>,
+    ) -> Result<Object, StoreError> {
+        let fits = |object: &Object| pinned.is_none_or(|pinned| *pinned == object.revision);
+        if let Some(known) = self.objects.of(source).filter(fits) {
+            return Ok(known);
+        }
+        let object = self.head(source).await?;
+        if fits(&object) { Ok(object) } else { Err(StoreError::PreconditionFailed) }
+    }
+
     async fn make(&self, copy: &Copy<'_>) -> Result<Object, StoreError> {
         let write = self.new_write(copy.target, copy.when);
         match self.way(copy).await? {
             Way::OneRequest => {
-                let source = (copy.source, &copy.object);
-                let send = |when| self.requests.copy(source, copy.target, when, &write.lineage);
+                let send = |when| self.copied(copy, when, &write.lineage);
                 let target = (copy.target, copy.object.size);
                 self.write(Verb::Copy, target, copy.when, &write, send).await
             }
             Way::Parts => self.copy_in_parts(copy, &write).await,
             Way::ThroughHost => self.copy_through_host(copy).await,
+        }
+    }
+
+    /// One request, and which of its two conditions did not hold.
+    async fn copied(
+        &self,
+        copy: &Copy<'_>,
+        when: Precondition,
+        lineage: &Lineage,
+    ) -> Result<Object, Failure> {
+        let source = (copy.source, &copy.object);
+        let sent = self.requests.copy(source, copy.target, when, lineage).await;
+        let Err(failure) = sent else { return sent };
+        if failure.kind != FailureKind::Condition {
+            return Err(failure);
+        }
+        match self.look(copy.source).await {
+            Ok(Some(seen)) if seen.object.revision == copy.object.revision => Err(failure),
+            Ok(_) => Err(Failure { kind: FailureKind::SourceChanged, ..failure }),
+            Err(_) => Err(failure),
         }
     }
 
@@ -169,7 +200,9 @@ struct Unfinished {
 
 impl Unfinished {
     async fn begin(store: S3Store, key: ObjectKey, lineage: Lineage) -> Result<Self, Failure> {
-        let id = store.repeat(|| store.requests.begin_upload(&key, &lineage)).await?;
+        let id = store
+            .repeat(|| store.requests.begin_upload(&key, &lineage, PartSource::Copied))
+            .await?;
         Ok(Self { store, key, id: Some(id) })
     }
 

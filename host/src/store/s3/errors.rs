@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt::Debug;
 
 use aws_sdk_s3::config::http::HttpResponse;
-use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_s3::error::{ConnectorError, ProvideErrorMetadata, SdkError};
 
 use crate::store::StoreError;
 
@@ -26,6 +26,8 @@ pub(super) enum FailureKind {
     NoUpload,
     /// A condition of the request does not hold.
     Condition,
+    /// What was to be copied is not there any more as it was.
+    SourceChanged,
     /// The range starts past the end.
     Range,
     /// The object, or one part of it, is too large for the server.
@@ -55,6 +57,19 @@ impl Failure {
         Self::new(FailureKind::Lost, anyhow::Error::msg(what))
     }
 
+    /// No answer came.
+    pub(super) fn unanswered(error: ConnectorError) -> Self {
+        let kind = if never_connected(&error) { FailureKind::Unreached } else { FailureKind::Lost };
+        Self { kind, source: anyhow::Error::new(error).context("S3 gave no answer") }
+    }
+
+    /// An answer that is none of a success.
+    pub(super) fn answered(status: u16, code: &str, message: &str) -> Self {
+        let shown = if code.is_empty() { "none" } else { code };
+        let source = anyhow::anyhow!("S3 answered {status}, code {shown}: {message}");
+        Self { kind: by_answer(status, code), source }
+    }
+
     /// The same failure, told together with another that came of it.
     pub(super) fn after(self, other: Self) -> Self {
         Self { source: self.source.context(format!("then: {:#}", other.source)), ..self }
@@ -64,7 +79,7 @@ impl Failure {
     pub(super) fn into_error(self) -> StoreError {
         match self.kind {
             FailureKind::NotFound => StoreError::NotFound,
-            FailureKind::Condition => StoreError::PreconditionFailed,
+            FailureKind::Condition | FailureKind::SourceChanged => StoreError::PreconditionFailed,
             FailureKind::TooLarge => StoreError::TooLarge(OBJECT_BYTES_MAX),
             FailureKind::Full => StoreError::Full,
             FailureKind::Lost => StoreError::ambiguous(self.source),

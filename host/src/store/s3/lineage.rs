@@ -21,6 +21,8 @@ use crate::store::Revision;
 
 /// The name, in an object's metadata, of its lineage.
 pub(super) const METADATA_NAME: &str = "bailiwick-writes";
+/// The field of a request or an answer that has it.
+pub(super) const METADATA_FIELD: &str = "x-amz-meta-bailiwick-writes";
 
 /// Stands for one write, however often it was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -59,6 +59,7 @@ impl S3Store {
             }
             None => self.forgotten(page, &entries).await?,
         };
+        self.objects.saw_all(&entries.objects);
         let (mut listing, cut) = cut(entries, place.past.as_deref(), limit);
         let next = match cut {
             Some(past) => {

@@ -20,6 +20,7 @@ mod conditions;
 mod config;
 mod copy;
 mod errors;
+mod known;
 mod lanes;
 mod lineage;
 mod list;
@@ -30,11 +31,13 @@ mod requests;
 mod retry;
 mod settle;
 mod upload;
+mod wire;
 
 pub use conditions::{Condition, ProbeReport, Probed, Support};
 pub use config::{Addressing, Encryption, S3Config, Tuning};
 
 use conditions::Conditions;
+use known::KnownObjects;
 use lineage::Lineages;
 use requests::Requests;
 use retry::RetryBudget;
@@ -45,6 +48,7 @@ use upload::S3Upload;
 pub struct S3Store {
     requests: Requests,
     lineages: Arc<Lineages>,
+    objects: Arc<KnownObjects>,
     budget: Arc<RetryBudget>,
     conditions: Arc<Conditions>,
     tuning: Tuning,

@@ -10,6 +10,7 @@ use super::S3Store;
 use super::conditions::Conditions;
 use super::config::S3Config;
 use super::errors::{Failure, FailureKind};
+use super::known::KnownObjects;
 use super::lineage::{Lineage, Lineages, WriteId};
 use super::requests::Requests;
 use super::retry::RetryBudget;
@@ -32,10 +33,12 @@ impl S3Store {
     pub async fn open(config: &S3Config, clock: Arc<dyn Clock>) -> anyhow::Result<Self> {
         let prefix = config.key_prefix()?;
         let whole = async {
-            let requests = Requests::new(config.connect().await?, prefix, config, clock);
+            let connection = config.connect(Arc::clone(&clock)).await?;
+            let requests = Requests::new(connection, prefix, config, clock);
             let store = Self {
                 requests,
                 lineages: Arc::new(Lineages::new()),
+                objects: Arc::new(KnownObjects::new()),
                 budget: Arc::new(RetryBudget::new()),
                 conditions: Arc::new(Conditions::default()),
                 tuning: config.tuning.clone(),
@@ -110,6 +113,7 @@ fn explained(failure: Failure, config: &S3Config) -> anyhow::Error {
         FailureKind::Full => format!("{server} has no room left"),
         FailureKind::Refused
         | FailureKind::Condition
+        | FailureKind::SourceChanged
         | FailureKind::NoUpload
         | FailureKind::Range
         | FailureKind::TooLarge

@@ -10,7 +10,7 @@ use super::S3Store;
 use super::conditions::{Condition, Support, Verb};
 use super::errors::{Failure, FailureKind};
 use super::lineage::{Lineage, WriteId};
-use super::requests::{Entries, ListRequest};
+use super::requests::{Entries, ListRequest, PartSource};
 use crate::scope::{KeyPrefix, ObjectKey};
 use crate::store::{Depth, Object, Precondition, Revision};
 
@@ -154,7 +154,7 @@ impl<'a> Probe<'a> {
     async fn part_copy_source(&self, [source, key]: [&ObjectKey; 2]) -> Result<Support, Failure> {
         self.put(source, "source").await?;
         let (store, requests, lineage) = (self.store, &self.store.requests, lineage());
-        let id = store.repeat(|| requests.begin_upload(key, &lineage)).await?;
+        let id = store.repeat(|| requests.begin_upload(key, &lineage, PartSource::Copied)).await?;
         let (upload, other) = ((key, &id), Revision("none".to_owned()));
         let send =
             || async { requests.copied_part(upload, 1, (source, &other), 0..6).await.map(drop) };

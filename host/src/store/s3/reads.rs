@@ -35,6 +35,7 @@ impl S3Store {
                 match self.repeat(get).await {
                     Ok((seen, bytes)) => {
                         self.lineages.saw(key, &seen.object.revision, &seen.lineage);
+                        self.objects.saw(key, &seen.object);
                         // A server that takes no notice of the condition is found out here.
                         check_pin(&seen.object, pinned)?;
                         return Ok((seen.object, bytes));

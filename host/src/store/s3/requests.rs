@@ -1,57 +1,57 @@
 //! One request each, sent once: no retries, no judgement.
 
-use std::ops::Range;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use aws_sdk_s3::Client;
 use aws_sdk_s3::config::interceptors::BeforeDeserializationInterceptorContextRef;
 use aws_sdk_s3::config::{ConfigBag, Intercept, RuntimeComponents};
 use aws_sdk_s3::error::BoxError;
-use aws_sdk_s3::operation::get_object::GetObjectOutput;
-use aws_sdk_s3::primitives::{ByteStream, DateTime, DateTimeFormat};
+use aws_sdk_s3::primitives::{DateTime, DateTimeFormat};
 use aws_sdk_s3::types::{Delete, MetadataDirective, ObjectIdentifier, ServerSideEncryption};
-use bytes::{Bytes, BytesMut};
 
-use super::config::{Encryption, S3Config};
+use super::config::{Connection, Encryption, S3Config};
 use super::errors::{Failure, FailureKind};
 use super::lineage::{Lineage, METADATA_NAME};
-use super::settle::Seen;
+use super::wire::Wire;
 use crate::clock::Clock;
 use crate::scope::ObjectKey;
 use crate::store::{Object, Precondition, Revision};
 
 mod listing;
 mod multipart;
+mod objects;
 
 pub(super) use listing::{Entries, ListRequest};
-pub(super) use multipart::{Part, UploadId};
+pub(super) use multipart::{Part, PartSource, UploadId};
+pub(super) use objects::Checksums;
 
 /// Sends requests to one bucket.
 #[derive(Clone, Debug)]
 pub(super) struct Requests {
     client: Client,
+    wire: Arc<Wire>,
+    checksums: Checksums,
     bucket: String,
     /// Empty, or ending in `/`.
     prefix: String,
     encryption: Encryption,
-    idle: Duration,
     clock: Arc<dyn Clock>,
 }
 
 impl Requests {
     pub(super) fn new(
-        client: Client,
+        connection: Connection,
         prefix: String,
         config: &S3Config,
         clock: Arc<dyn Clock>,
     ) -> Self {
         Self {
-            client,
+            client: connection.client,
+            wire: Arc::new(connection.wire),
+            checksums: connection.checksums,
             bucket: config.bucket.clone(),
             prefix,
             encryption: config.encryption.clone(),
-            idle: Duration::from_millis(config.tuning.idle_ms_max),
             clock,
         }
     }
@@ -81,92 +81,14 @@ impl Requests {
     }
 
     /// An object that was just made, dated by the server where it said the time.
-    fn made(&self, e_tag: Option<&str>, size: u64, date: &ServerDate) -> Result<Object, Failure> {
-        let modified_ms = date.now_ms().unwrap_or_else(|| self.clock.now_ms() / 1000 * 1000);
-        Ok(Object { revision: revision(e_tag)?, size, modified_ms })
-    }
-
-    pub(super) async fn head(&self, key: &ObjectKey) -> Result<Seen, Failure> {
-        let date = ServerDate::default();
-        let request = self.client.head_object().bucket(&self.bucket).key(self.name(key));
-        let answer = request.customize().interceptor(date.clone()).send().await?;
-        let lineage = answer.metadata().and_then(|metadata| metadata.get(METADATA_NAME));
-        let object = Object {
-            revision: revision(answer.e_tag())?,
-            size: size(answer.content_length())?,
-            modified_ms: whole_seconds(answer.last_modified()),
-        };
-        let lineage = lineage.map(|text| Lineage::parse(text)).unwrap_or_default();
-        Ok(Seen { object, lineage, server_ms: date.now_ms() })
-    }
-
-    /// The bytes of a range that is not empty, as far as they exist.
-    pub(super) async fn get(
+    fn made(
         &self,
-        key: &ObjectKey,
-        range: Range<u64>,
-        pinned: Option<&Revision>,
-    ) -> Result<(Seen, Bytes), Failure> {
-        let mut request = self.client.get_object().bucket(&self.bucket).key(self.name(key));
-        request = request.range(format!("bytes={}-{}", range.start, range.end - 1));
-        request = request.set_if_match(pinned.map(e_tag));
-        let mut answer = request.send().await?;
-        let total = total_size(&answer, &range)?;
-        let lineage = answer.metadata().and_then(|metadata| metadata.get(METADATA_NAME));
-        let object = Object {
-            revision: revision(answer.e_tag())?,
-            size: total,
-            modified_ms: whole_seconds(answer.last_modified()),
-        };
-        let lineage = lineage.map(|text| Lineage::parse(text)).unwrap_or_default();
-        let length = range.end.min(total).saturating_sub(range.start);
-        let bytes = self.body(&mut answer.body, length).await?;
-        Ok((Seen { object, lineage, server_ms: None }, bytes))
-    }
-
-    /// Reads exactly `length` bytes; standing still for too long is a failure.
-    async fn body(&self, body: &mut ByteStream, length: u64) -> Result<Bytes, Failure> {
-        let short = || Failure::lost("S3 sent another number of bytes than it said");
-        let length = usize::try_from(length).map_err(|_| short())?;
-        let mut bytes = BytesMut::with_capacity(length);
-        loop {
-            let next = tokio::time::timeout(self.idle, body.next());
-            let Ok(chunk) = next.await else {
-                return Err(Failure::lost("the transfer stood still"));
-            };
-            let Some(chunk) = chunk else { break };
-            let chunk = chunk.map_err(|error| Failure::new(FailureKind::Lost, error))?;
-            if bytes.len() + chunk.len() > length {
-                return Err(short());
-            }
-            bytes.extend_from_slice(&chunk);
-        }
-        if bytes.len() == length { Ok(bytes.freeze()) } else { Err(short()) }
-    }
-
-    pub(super) async fn put(
-        &self,
-        key: &ObjectKey,
-        bytes: Bytes,
-        when: Precondition,
-        lineage: &Lineage,
+        e_tag: Option<&str>,
+        size: u64,
+        server_ms: Option<u64>,
     ) -> Result<Object, Failure> {
-        let (date, size) = (ServerDate::default(), bytes.len() as u64);
-        let (encryption, encryption_key) = self.encryption();
-        let request = self
-            .client
-            .put_object()
-            .bucket(&self.bucket)
-            .key(self.name(key))
-            .metadata(METADATA_NAME, lineage.to_string())
-            .set_server_side_encryption(encryption)
-            .set_ssekms_key_id(encryption_key)
-            .set_if_none_match(if_none_match(&when))
-            .set_if_match(if_match(&when))
-            .body(ByteStream::from(bytes));
-        let answer = request.customize().interceptor(date.clone()).send().await;
-        let answer = answer.map_err(|error| of_target(error.into(), &when))?;
-        self.made(answer.e_tag(), size, &date)
+        let modified_ms = server_ms.unwrap_or_else(|| self.clock.now_ms() / 1000 * 1000);
+        Ok(Object { revision: revision(e_tag)?, size, modified_ms })
     }
 
     /// Copies within the server. What the target holds must be what `pinned` names.
@@ -194,13 +116,7 @@ impl Requests {
             .set_if_match(if_match(&when));
         let answer = request.customize().interceptor(date.clone()).send().await?;
         let made = answer.copy_object_result().and_then(|made| made.e_tag());
-        self.made(made, pinned.size, &date)
-    }
-
-    pub(super) async fn delete(&self, key: &ObjectKey, when: Precondition) -> Result<(), Failure> {
-        let request = self.client.delete_object().bucket(&self.bucket).key(self.name(key));
-        let answer = request.set_if_match(if_match(&when)).send().await;
-        answer.map(drop).map_err(|error| of_target(error.into(), &when))
+        self.made(made, pinned.size, date.now_ms())
     }
 
     /// Deletes at most 1,000 objects.
@@ -248,10 +164,15 @@ fn e_tag(revision: &Revision) -> String {
     format!("\"{revision}\"")
 }
 
+/// Longest revision that a server can have given, in bytes.
+pub(super) const E_TAG_BYTES_MAX: usize = 256;
+
 /// An object without an ETag is none that we can work with.
 fn revision(e_tag: Option<&str>) -> Result<Revision, Failure> {
     match e_tag.map(|e_tag| e_tag.trim_matches('"')) {
-        Some(e_tag) if !e_tag.is_empty() => Ok(Revision(e_tag.to_owned())),
+        Some(e_tag) if (1..=E_TAG_BYTES_MAX).contains(&e_tag.len()) => {
+            Ok(Revision(e_tag.to_owned()))
+        }
         _ => Err(Failure::lost("S3 answered without an ETag")),
     }
 }
@@ -259,22 +180,6 @@ fn revision(e_tag: Option<&str>) -> Result<Revision, Failure> {
 fn size(length: Option<i64>) -> Result<u64, Failure> {
     let size = length.and_then(|length| u64::try_from(length).ok());
     size.ok_or_else(|| Failure::lost("S3 answered without a size"))
-}
-
-/// The size of the whole object of which a range was answered.
-fn total_size(answer: &GetObjectOutput, range: &Range<u64>) -> Result<u64, Failure> {
-    match answer.content_range() {
-        Some(range) => {
-            let total = range.rsplit_once('/').and_then(|(_, total)| total.parse().ok());
-            total.ok_or_else(|| Failure::lost("S3 answered with a range that cannot be read"))
-        }
-        // All of it, from a server that takes a range from the start for no range.
-        None if range.start == 0 => size(answer.content_length()),
-        None => Err(Failure::new(
-            FailureKind::Refused,
-            anyhow::Error::msg("this server does not read ranges"),
-        )),
-    }
 }
 
 /// Milliseconds since the Unix epoch. Some answers have fractions of a second and others,

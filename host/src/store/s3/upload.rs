@@ -16,7 +16,7 @@ use super::config::PARTS_MAX;
 use super::errors::{Failure, FailureKind};
 use super::lanes::{Lane, Lanes};
 use super::lineage::Lineage;
-use super::requests::{Part, UploadId};
+use super::requests::{Part, PartSource, UploadId};
 use crate::scope::ObjectKey;
 use crate::store::pieces::{Pieces, joined};
 use crate::store::{Object, Precondition, Spare, StoreError, Upload};
@@ -171,7 +171,8 @@ impl Begun {
     /// Run as a task of its own: should its caller go away meanwhile, what the server began is
     /// still known here, and aborted.
     async fn begin((store, key): (S3Store, ObjectKey), lineage: Lineage) -> Result<Self, Failure> {
-        let id = store.repeat(|| store.requests.begin_upload(&key, &lineage)).await?;
+        let id =
+            store.repeat(|| store.requests.begin_upload(&key, &lineage, PartSource::Sent)).await?;
         let target = Target { store, key, id };
         let (landed, flying) = (BTreeMap::new(), JoinSet::new());
         Ok(Self { target, launched: 0, landed, flying, stage: Stage::Open })

@@ -43,7 +43,8 @@ pub(crate) enum Ability {
     /// `IfAbsent` where there is a folder of that name.
     IfAbsentBesideFolder,
     /// Knowing whose a deletion was: where answers are lost, a deletion that finds nothing there
-    /// is told as done, since nothing is left that could tell. Lacking it is no error.
+    /// is told as done, since nothing is left that could tell, and a write onto a revision of
+    /// what is not there as one that may have been made. Lacking it is no error.
     WhoDeleted,
     /// Listings in byte order. Lacking it is no error, so cases compare without order.
     ByteOrder,

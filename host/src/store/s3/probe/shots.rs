@@ -7,7 +7,7 @@ use crate::scope::ObjectKey;
 use crate::store::s3::conditions::Verb;
 use crate::store::s3::errors::{Failure, FailureKind};
 use crate::store::s3::lineage::Lineage;
-use crate::store::s3::requests::{Part, UploadId};
+use crate::store::s3::requests::{Part, PartSource, UploadId};
 use crate::store::{Object, Precondition};
 
 /// A change that only has to be sent.
@@ -45,7 +45,7 @@ impl Probe<'_> {
     ) -> Result<Shot, Failure> {
         let (store, requests) = (self.store, &self.store.requests);
         let size = bytes.len() as u64;
-        let id = store.repeat(|| requests.begin_upload(key, &lineage)).await?;
+        let id = store.repeat(|| requests.begin_upload(key, &lineage, PartSource::Sent)).await?;
         let part = store.repeat(|| requests.part((key, &id), 1, bytes.clone())).await?;
         Ok(Shot::Complete { id, part, size, lineage })
     }

@@ -1,15 +1,15 @@
 //! Uploads in parts.
 
-use aws_sdk_s3::primitives::ByteStream;
-use aws_sdk_s3::types::{CompletedMultipartUpload, CompletedPart};
-use bytes::Bytes;
-
 use std::ops::Range;
 
+use aws_sdk_s3::types::{ChecksumAlgorithm, CompletedMultipartUpload, CompletedPart};
+use bytes::Bytes;
+
 use super::{
-    Failure, Lineage, METADATA_NAME, Object, ObjectKey, Precondition, Requests, Revision,
-    ServerDate, e_tag, if_match, if_none_match, of_target, revision,
+    Checksums, Failure, Lineage, METADATA_NAME, Object, ObjectKey, Precondition, Requests,
+    Revision, ServerDate, e_tag, if_match, if_none_match, of_target, revision,
 };
+use crate::store::s3::wire::{Call, Method, encoded_query};
 
 /// The server's name for an upload.
 #[derive(Clone, Debug)]
@@ -20,6 +20,17 @@ pub(in super::super) struct UploadId(String);
 pub(in super::super) struct Part {
     number: i32,
     e_tag: Revision,
+    /// What the server was told to check it by.
+    checksum: Option<String>,
+}
+
+/// Where the parts of an upload come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum PartSource {
+    /// This host.
+    Sent,
+    /// An object of the same server.
+    Copied,
 }
 
 impl Requests {
@@ -27,14 +38,17 @@ impl Requests {
         &self,
         key: &ObjectKey,
         lineage: &Lineage,
+        source: PartSource,
     ) -> Result<UploadId, Failure> {
         let (encryption, encryption_key) = self.encryption();
+        let is_checked = source == PartSource::Sent && self.checksums == Checksums::Sent;
         let request = self
             .client
             .create_multipart_upload()
             .bucket(&self.bucket)
             .key(self.name(key))
             .metadata(METADATA_NAME, lineage.to_string())
+            .set_checksum_algorithm(is_checked.then_some(ChecksumAlgorithm::Crc32C))
             .set_server_side_encryption(encryption)
             .set_ssekms_key_id(encryption_key);
         let id = request.send().await?.upload_id;
@@ -48,16 +62,12 @@ impl Requests {
         number: i32,
         bytes: Bytes,
     ) -> Result<Part, Failure> {
-        let request = self
-            .client
-            .upload_part()
-            .bucket(&self.bucket)
-            .key(self.name(key))
-            .upload_id(&upload.0)
-            .part_number(number)
-            .body(ByteStream::from(bytes));
-        let answer = request.send().await?;
-        Ok(Part { number, e_tag: revision(answer.e_tag())? })
+        let mut call = Call::new(Method::Put, self.name(key));
+        call.query = format!("partNumber={number}&uploadId={}", encoded_query(&upload.0));
+        let checksum = self.checksum(&mut call, &bytes);
+        call.body = bytes;
+        let answer = self.wire.send(call).await?;
+        Ok(Part { number, e_tag: revision(answer.field("etag"))?, checksum })
     }
 
     pub(in super::super) async fn copied_part(
@@ -79,7 +89,7 @@ impl Requests {
             .copy_source_range(format!("bytes={}-{}", range.start, range.end - 1));
         let answer = request.send().await?;
         let made = answer.copy_part_result().and_then(|made| made.e_tag());
-        Ok(Part { number, e_tag: revision(made)? })
+        Ok(Part { number, e_tag: revision(made)?, checksum: None })
     }
 
     /// Makes the object of `size` bytes appear.
@@ -91,7 +101,7 @@ impl Requests {
     ) -> Result<Object, Failure> {
         let completed = parts.iter().map(|part| {
             let named = CompletedPart::builder().part_number(part.number);
-            named.e_tag(e_tag(&part.e_tag)).build()
+            named.e_tag(e_tag(&part.e_tag)).set_checksum_crc32_c(part.checksum.clone()).build()
         });
         let parts = CompletedMultipartUpload::builder().set_parts(Some(completed.collect()));
         let date = ServerDate::default();
@@ -106,7 +116,7 @@ impl Requests {
             .set_if_match(if_match(&when));
         let answer = request.customize().interceptor(date.clone()).send().await;
         let answer = answer.map_err(|error| of_target(error.into(), &when))?;
-        self.made(answer.e_tag(), size, &date)
+        self.made(answer.e_tag(), size, date.now_ms())
     }
 
     pub(in super::super) async fn abort(
