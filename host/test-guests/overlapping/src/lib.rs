@@ -36,6 +36,8 @@ async fn run(request: Request) -> Result<String, Failure> {
         "bytewise" => streams::bytewise(number).await,
         // Copies NUMBER bytes from stream to stream, and checks them.
         "copy" => streams::copy(number).await,
+        // Hands a stream that it reads on as one that it writes.
+        "piped" => streams::piped(number).await,
         // Writes without end.
         "endless" => streams::endless().await,
         // Gives a stream up after NUMBER bytes.

@@ -72,6 +72,26 @@ pub(crate) async fn copy(number: u64) -> Result<String, Failure> {
     Ok(format!("{} bytes, the same: {same}", file.size))
 }
 
+pub(crate) async fn piped(number: u64) -> Result<String, Failure> {
+    begun(SOURCE, number).await?.finish().await?;
+    let reading = host::read_stream(SOURCE.to_owned(), 0).await.map_err(Error::from)?;
+    let host::Reading { file, data, outcome } = reading;
+    let (size, size_given) = wit_future::new(|| None);
+    let always = Precondition::Always;
+    let call = host::write_stream(TARGET.to_owned(), always, data, size_given);
+    let mut call = std::pin::pin!(call);
+    let mut said = std::pin::pin!(size.write(Some(file.size)));
+    let mut is_said = false;
+    let written = poll_fn(|context| {
+        is_said = is_said || said.as_mut().poll(context).is_ready();
+        call.as_mut().poll(context)
+    });
+    let written = written.await.map_err(Error::from)?;
+    outcome.await.map_err(Error::from)?;
+    let same = files::read_all(TARGET).await? == files::read_all(SOURCE).await?;
+    Ok(format!("{} bytes, the same: {same}", written.size))
+}
+
 pub(crate) async fn endless() -> Result<String, Failure> {
     begun(TARGET, u64::MAX).await?;
     Ok("an end".to_owned())

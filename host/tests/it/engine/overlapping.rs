@@ -85,6 +85,8 @@ async fn streams_carry_what_was_written() {
     for bytes in [0, 1, 262_144, 5_000_000] {
         let report = host.run(&guest, &format!("copy {bytes}")).await;
         assert_eq!(reply(&report), format!("{bytes} bytes, the same: true"));
+        let report = host.run(&guest, &format!("piped {bytes}")).await;
+        assert_eq!(reply(&report), format!("{bytes} bytes, the same: true"));
     }
     assert_eq!(reply(&host.run(&guest, "bytewise 3000").await), "3000 bytes, one by one");
 }
@@ -151,11 +153,11 @@ async fn calls_that_nobody_awaits_are_bounded_and_end_with_their_turn() {
 #[tokio::test(start_paused = true)]
 async fn calls_under_way_are_bounded() {
     let Some(guest) = overlapping() else { return };
-    let host = Host::new(limits());
+    let host = Host::new(Limits { turn_calls_max: 100, ..limits() });
     let guest = host.load(&guest).await;
     host.store.slow_down(LATENCY);
-    let report = host.run(&guest, "awaited 1100").await;
-    assert_eq!(reply(&report), "1024 answered, 76 refused: calls");
+    let report = host.run(&guest, "awaited 120").await;
+    assert_eq!(reply(&report), "100 answered, 20 refused: calls");
     let report = host.run(&guest, "large-writes 5").await;
     assert_eq!(reply(&report), "2 written, 3 refused: calls");
 }
@@ -254,6 +256,23 @@ async fn traps_take_calls_along() {
         );
     }
     assert_eq!(host.space().stat("session/left/0.txt").await.unwrap_err().reason, "not-found");
+}
+
+/// A store that panics ends the turn whose call it was, with its other calls, and no other turn.
+#[tokio::test]
+async fn a_panic_in_an_overlapping_call_ends_one_turn() {
+    let Some(guest) = overlapping() else { return };
+    let host = Host::new(limits());
+    let guest = host.load(&guest).await;
+    for latency in [Duration::ZERO, Duration::from_millis(5)] {
+        host.store.slow_down(latency);
+        host.store.meanwhile(7, async { panic!("a panic in the store") });
+        let report = host.run(&guest, "awaited 20").await;
+        let is_told = matches!(&report.end, End::HostFault(why) if why.contains("in the store"));
+        assert!(is_told, "{:?}", report.end);
+        assert_eq!(host.store.under_way(), 0);
+        reply(&host.run(&guest, "awaited 20").await);
+    }
 }
 
 /// Open streams are bounded as readers are.
