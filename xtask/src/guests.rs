@@ -11,7 +11,7 @@ use crate::shell::{cargo, run, step};
 use crate::toolchain::{TARGET, Toolchain};
 
 /// Folders whose crates are guests.
-const GUEST_FOLDERS: [&str; 2] = ["examples", "host/test-guests"];
+const GUEST_FOLDERS: [&str; 3] = ["examples", "host/test-guests", "benches/guests"];
 
 /// Builds the guests of this repository and answers where their components are.
 pub(crate) fn build(places: &Places) -> Result<PathBuf> {
@@ -36,12 +36,14 @@ pub(crate) fn build(places: &Places) -> Result<PathBuf> {
     Ok(guests)
 }
 
-/// Holds that each guest is one that a test runs, and each example one that a page explains.
+/// Holds that each guest is one that a test or a benchmark runs, and each example one that a page
+/// explains.
 pub(crate) fn check_used(places: &Places) -> Result<()> {
-    let tests = sources(&places.root.join("host/tests/it"))?;
+    let mut users = sources(&places.root.join("host/tests/it"))?;
+    users.push_str(&sources(&places.root.join("benches/src"))?);
     for name in names(&places.root)? {
-        if !tests.contains(&format!("\"{name}\"")) {
-            bail!("no test in host/tests/it runs the guest `{name}`");
+        if !users.contains(&format!("\"{name}\"")) {
+            bail!("nothing in host/tests/it or benches/src runs the guest `{name}`");
         }
         let example = places.root.join("examples").join(&name);
         if example.exists() && !example.join("README.md").exists() {

@@ -1,7 +1,8 @@
-//! Set-up, demo and tests of this repository: `cargo xtask --help`.
+//! Set-up, demo, benchmark and tests of this repository: `cargo xtask --help`.
 
 #![expect(clippy::disallowed_methods, reason = "set-up works on the checkout and its caches")]
 
+mod bench;
 mod demo;
 mod fuzz;
 mod guests;
@@ -17,12 +18,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use bench::Effort;
 use clap::{Parser, Subcommand};
 use places::Places;
 use test::Repeat;
 
 #[derive(Parser)]
-#[command(about = "Set-up, demo and tests of this repository.")]
+#[command(about = "Set-up, demo, benchmark and tests of this repository.")]
 struct Arguments {
     #[command(subcommand)]
     task: Task,
@@ -30,6 +32,15 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
+    /// Sets up, builds for release, measures, and writes benches/RESULTS.md and its pictures.
+    Bench {
+        /// A few minutes, for a look; without it, for a release.
+        #[arg(long)]
+        quick: bool,
+        /// One workload alone; the others keep what they found before.
+        #[arg(long, value_name = "NAME")]
+        only: Option<String>,
+    },
     /// Sets up, builds, and tells a story on real data: what an agent keeps, and who sees it.
     Demo,
     /// Sets up the guest toolchain and builds the guests of this repository, or of a project.
@@ -64,6 +75,10 @@ fn main() -> ExitCode {
 fn run(task: Task) -> Result<()> {
     let places = Places::find()?;
     match task {
+        Task::Bench { quick, only } => {
+            let effort = if quick { Effort::Quick } else { Effort::Full };
+            bench::measure(&places, effort, only.as_deref())
+        }
         Task::Demo => demo::tell(&places),
         Task::Guests { manifest: Some(manifest) } => guests::build_project(&places, &manifest),
         Task::Guests { manifest: None } => guests::build(&places).map(|_| ()),

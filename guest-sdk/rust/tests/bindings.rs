@@ -13,6 +13,7 @@ const BINDINGS: [(&str, &str, &str); 4] = [
     ("wit", "agent", "guest-sdk/rust/src/bindings.rs"),
     ("wit", "async-agent", "guest-sdk/rust/src/tasks/bindings.rs"),
     ("host/test-guests/command/wit", "command", "host/test-guests/command/src/bindings.rs"),
+    ("benches/guests/bench-peers/wit", "peers", "benches/guests/bench-peers/src/bindings.rs"),
     ("host/test-guests/command/wit", "output", "host/test-guests/printing/src/bindings.rs"),
 ];
 

@@ -1,0 +1,142 @@
+//! One large file through a writer and a reader, in a directory.
+
+use std::io::{Read, Write};
+use std::sync::Arc;
+
+use anyhow::{Result, ensure};
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use futures::TryStreamExt;
+use object_store::local::LocalFileSystem;
+use object_store::path::Path as PeerPath;
+use object_store::{ObjectStoreExt, WriteMultipart};
+
+use super::{Found, Workload};
+use crate::figure::Unit;
+use crate::ours::Host;
+use crate::race::{Cost, Race, pair, timed};
+use crate::setting::Setting;
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "large-directory",
+    title: "One large file in a directory",
+    about: "A guest writes 1 GiB (128 MiB in a quick run) through a writer, durably, and reads it \
+            back from the page cache through a reader, 1 MiB per call. `cap-std` does the same in \
+            blocks of 1 MiB on a thread for blocking work: new file, sync, rename, sync of the \
+            folder. `object_store` is its `LocalFileSystem` with `with_fsync`.",
+    run: |setting| Box::pin(run(setting)),
+};
+
+const BLOCK: usize = 1 << 20;
+
+#[derive(Clone)]
+struct Contest {
+    host: Host,
+    dir: Arc<Dir>,
+    peer: Arc<LocalFileSystem>,
+    bytes: usize,
+}
+
+async fn run(setting: &Setting) -> Result<Found> {
+    let root = setting.folder()?;
+    for place in ["raw", "peer"] {
+        std::fs::create_dir(root.path().join(place))?;
+    }
+    let bytes = setting.choose(128 << 20, 1 << 30);
+    let contest = Contest {
+        host: Host::in_directory(setting, &root.path().join("ours")).await?,
+        dir: Arc::new(Dir::open_ambient_dir(root.path().join("raw"), ambient_authority())?),
+        peer: Arc::new(
+            LocalFileSystem::new_with_prefix(root.path().join("peer"))?.with_fsync(true),
+        ),
+        bytes,
+    };
+    let mut race = Race::default();
+    race.enter("guest", "write", || {
+        contest.clone().ours(format!("stream-write session/large 1 {bytes}"))
+    });
+    race.enter("cap-std", "write", || contest.clone().raw(raw_write));
+    race.enter("object_store", "write", || contest.clone().peer_write());
+    race.enter("guest", "read", || contest.clone().ours("stream-read session/large 1".to_owned()));
+    race.enter("cap-std", "read", || contest.clone().raw(raw_read));
+    race.enter("object_store", "read", || contest.clone().peer_read());
+    let raced = race.run(setting.choose(7, 11)).await?;
+    let speed = |what, against| {
+        raced.speed(pair(what, "guest", against), bytes as u64, Unit::BytesPerSecond)
+    };
+    Ok(vec![
+        speed("write", "cap-std")?.at_least(0.9),
+        speed("write", "object_store")?,
+        speed("read", "cap-std")?.at_least(0.9),
+        speed("read", "object_store")?,
+    ]
+    .into())
+}
+
+impl Contest {
+    async fn ours(self, input: String) -> Result<Cost> {
+        Ok(timed(self.host.turn(input)).await?.1)
+    }
+
+    async fn raw(self, work: fn(&Dir, usize) -> Result<()>) -> Result<Cost> {
+        let whole = async {
+            let (dir, bytes) = (self.dir, self.bytes);
+            tokio::task::spawn_blocking(move || work(&dir, bytes)).await?
+        };
+        Ok(timed(whole).await?.1)
+    }
+
+    async fn peer_write(self) -> Result<Cost> {
+        let whole = async {
+            let upload = self.peer.put_multipart(&PeerPath::from("large")).await?;
+            let mut upload = WriteMultipart::new(upload);
+            let block = vec![b'x'; BLOCK];
+            for _ in 0..self.bytes / BLOCK {
+                upload.wait_for_capacity(8).await?;
+                upload.write(&block);
+            }
+            upload.finish().await?;
+            Ok(())
+        };
+        Ok(timed(whole).await?.1)
+    }
+
+    async fn peer_read(self) -> Result<Cost> {
+        let whole = async {
+            let mut body = self.peer.get(&PeerPath::from("large")).await?.into_stream();
+            let mut length = 0;
+            while let Some(bytes) = body.try_next().await? {
+                length += bytes.len();
+            }
+            ensure!(length == self.bytes, "{length} bytes came");
+            Ok(())
+        };
+        Ok(timed(whole).await?.1)
+    }
+}
+
+fn raw_write(dir: &Dir, bytes: usize) -> Result<()> {
+    let mut file = dir.create("being-written")?;
+    let block = vec![b'x'; BLOCK];
+    for _ in 0..bytes / BLOCK {
+        file.write_all(&block)?;
+    }
+    file.sync_all()?;
+    dir.rename("being-written", dir, "large")?;
+    dir.open(".")?.sync_all()?;
+    Ok(())
+}
+
+fn raw_read(dir: &Dir, bytes: usize) -> Result<()> {
+    let mut file = dir.open("large")?;
+    let mut block = vec![0; BLOCK];
+    let mut length = 0;
+    loop {
+        match file.read(&mut block)? {
+            0 => break,
+            read => length += read,
+        }
+    }
+    ensure!(length == bytes, "{length} bytes were there");
+    Ok(())
+}

@@ -1,0 +1,275 @@
+//! One large file through a writer and a reader, to S3 and back.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Context, Result, ensure};
+use aws_sdk_s3::Client;
+use aws_sdk_s3::primitives::ByteStream;
+use aws_sdk_s3::types::{ChecksumAlgorithm, CompletedMultipartUpload, CompletedPart};
+use bytes::Bytes;
+use futures::future::try_join_all;
+use futures::{StreamExt, TryStreamExt, stream};
+use object_store::aws::AmazonS3;
+use object_store::path::Path as PeerPath;
+use object_store::{ObjectStoreExt, WriteMultipart};
+
+use super::{Found, Workload};
+use crate::clients::{self, Http};
+use crate::figure::{Figure, Kind, Unit};
+use crate::machine::MemoryWatch;
+use crate::ours::{Host, coordinates, like_a_key};
+use crate::race::{Cost, Race, pair, timed};
+use crate::server::{BUCKET, Server};
+use crate::setting::Setting;
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "large-s3",
+    title: "One large file on S3",
+    about: "A guest writes 1 GiB (128 MiB in a quick run) through a writer and reads it back \
+            through a reader, 1 MiB per call. The best raw client that we can write puts parts of \
+            8 MiB, eight in flight, as slices of one buffer, with CRC32 and an unsigned payload \
+            through the SDK, and gets ranges of 8 MiB, eight in flight, by plain HTTP with a \
+            presigned URL, and drops them. The SDK's default does the same with its own settings; \
+            its default read is one stream. `object_store` uses `WriteMultipart` and one stream. \
+            The server answers at once and is a process of its own, on the same cores.",
+    run: |setting| Box::pin(run(setting)),
+};
+
+const PART: usize = 8 << 20;
+const IN_FLIGHT: usize = 8;
+const PUT: &str = "write";
+const GET: &str = "read";
+/// Turns that write and read at once, and what each moves.
+const CROWD: usize = 100;
+
+#[derive(Clone)]
+struct Contest {
+    host: Host,
+    tuned: Client,
+    plain: Client,
+    peer: Arc<AmazonS3>,
+    http: Http,
+    bytes: usize,
+    memory: Memory,
+}
+
+/// Bytes that stood in memory beyond what stood there before, a sample per measurement.
+#[derive(Clone, Default)]
+struct Memory(Arc<Mutex<Vec<f64>>>);
+
+async fn run(setting: &Setting) -> Result<Found> {
+    let stub = Server::stub()?;
+    let bytes = setting.choose(128 << 20, 1 << 30);
+    let contest = Contest::new(setting, &stub, bytes).await?;
+    let written = contest.memory.clone();
+    let reading = Contest { memory: Memory::default(), ..contest.clone() };
+    let read = reading.memory.clone();
+    contest.clone().raw_put(true).await?;
+    let mut race = Race::default();
+    race.enter("guest", PUT, || {
+        contest.clone().ours(format!("stream-write session/large 1 {bytes}"))
+    });
+    race.enter("best raw", PUT, || contest.clone().raw_put(true));
+    race.enter("SDK default", PUT, || contest.clone().raw_put(false));
+    race.enter("object_store", PUT, || contest.clone().peer_put());
+    race.enter("guest", GET, || reading.clone().ours("stream-read session/large 1".to_owned()));
+    race.enter("best raw", GET, || contest.clone().raw_get());
+    race.enter("SDK default", GET, || contest.clone().sdk_get());
+    race.enter("object_store", GET, || contest.clone().peer_get());
+    let raced = race.run(setting.choose(7, 11)).await?;
+    let speed = |what, against| {
+        raced.speed(pair(what, "guest", against), bytes as u64, Unit::BytesPerSecond)
+    };
+    let per_100_mb = 1e8 / bytes as f64;
+    let mut figures = vec![
+        speed(PUT, "best raw")?.at_least(0.9),
+        speed(PUT, "SDK default")?.at_least(2.0),
+        speed(PUT, "object_store")?.at_least(2.0),
+        raced.cpu_amount(PUT, "guest", per_100_mb)?.at_most(0.065),
+        raced.cpu_amount(PUT, "best raw", per_100_mb)?,
+        speed(GET, "best raw")?.at_least(0.9),
+        speed(GET, "SDK default")?,
+        speed(GET, "object_store")?,
+        raced.cpu_amount(GET, "guest", per_100_mb)?,
+        raced.cpu_amount(GET, "best raw", per_100_mb)?,
+    ];
+    for figure in &mut figures {
+        if figure.kind == Kind::Amount {
+            figure.what.push_str(", CPU per 100 MB");
+        }
+    }
+    figures.push(written.figure("write, memory added").at_most(f64::from(64 << 20)));
+    figures.push(read.figure("read, memory added").at_most(f64::from(64 << 20)));
+    figures.push(crowd(setting, &contest.host).await?);
+    let notes = vec![format!(
+        "{CROWD} at once write 16 MiB each and read it back; what is held for them is bounded by \
+         `host_buffer_bytes_max` (256 MiB), and the rest of the memory is the guests' own."
+    )];
+    Ok(Found { figures, notes })
+}
+
+/// What a hundred guests add together, above the same hundred doing nothing.
+async fn crowd(setting: &Setting, host: &Host) -> Result<Figure> {
+    let bytes = 16 << 20;
+    let all = |input: String| {
+        try_join_all((0..CROWD).map(move |turn| {
+            let (host, input) = (host.clone(), input.clone());
+            let turn = async move { host.turn_of(coordinates(turn as u128), input).await };
+            tokio::spawn(turn)
+        }))
+    };
+    let mut samples = Vec::new();
+    for _ in 0..setting.choose(3, 7) {
+        let watch = MemoryWatch::start();
+        for input in [
+            format!("stream-write session/crowd 1 {bytes}"),
+            "stream-read session/crowd 1".to_owned(),
+        ] {
+            for done in all(input).await? {
+                done?;
+            }
+        }
+        samples.push(watch.added() as f64);
+    }
+    let what = format!("{CROWD} at once, memory added");
+    Ok(Figure::new(&what, "guests", Kind::Amount, Unit::Bytes, &samples))
+}
+
+impl Memory {
+    fn figure(&self, what: &str) -> Figure {
+        let samples = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // The first one is of the round that warms up.
+        let samples = samples.get(1..).unwrap_or_default();
+        Figure::new(what, "guest", Kind::Amount, Unit::Bytes, samples)
+    }
+
+    fn add(&self, bytes: u64) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(bytes as f64);
+    }
+}
+
+impl Contest {
+    async fn new(setting: &Setting, server: &Server, bytes: usize) -> Result<Self> {
+        Ok(Self {
+            host: Host::new(setting, server.store().await?).await?,
+            tuned: clients::tuned(&server.endpoint()),
+            plain: clients::plain(&server.endpoint()),
+            peer: Arc::new(clients::peer(&server.endpoint())?),
+            http: Http::new(),
+            bytes,
+            memory: Memory::default(),
+        })
+    }
+
+    async fn ours(self, input: String) -> Result<Cost> {
+        let watch = MemoryWatch::start();
+        let (_, cost) = timed(self.host.turn(input)).await?;
+        self.memory.add(watch.added());
+        Ok(cost)
+    }
+
+    /// Parts in parallel: `unsigned` as fast as the SDK lets us, else as it comes.
+    async fn raw_put(self, unsigned: bool) -> Result<Cost> {
+        let client = if unsigned { self.tuned.clone() } else { self.plain.clone() };
+        // Of one buffer, as a pool would hand them out: what a caller has is not measured.
+        let part = Bytes::from(vec![b'x'; PART]);
+        let whole = async {
+            let key = like_a_key("large");
+            let begin = client.create_multipart_upload().bucket(BUCKET).key(&key);
+            let begin = begin.checksum_algorithm(ChecksumAlgorithm::Crc32).send().await?;
+            let upload = begin.upload_id().context("no upload id")?.to_owned();
+            let parts = (1..=self.bytes / PART).map(|number| {
+                put_part(
+                    client.clone(),
+                    key.clone(),
+                    upload.clone(),
+                    number,
+                    part.clone(),
+                    unsigned,
+                )
+            });
+            let parts: Vec<_> = stream::iter(parts).buffered(IN_FLIGHT).try_collect().await?;
+            let parts = CompletedMultipartUpload::builder().set_parts(Some(parts)).build();
+            let complete = client.complete_multipart_upload().bucket(BUCKET).key(&key);
+            complete.upload_id(upload).multipart_upload(parts).send().await?;
+            Ok(())
+        };
+        Ok(timed(whole).await?.1)
+    }
+
+    async fn raw_get(self) -> Result<Cost> {
+        let url = clients::presigned(&self.tuned, &like_a_key("large")).await?;
+        let whole = async {
+            let ranges = (0..self.bytes / PART).map(|part| {
+                let (http, url, first) = (self.http.clone(), url.clone(), (part * PART) as u64);
+                tokio::spawn(async move { http.get(&url, first, first + PART as u64 - 1).await })
+            });
+            let lengths: Vec<_> = stream::iter(ranges).buffered(IN_FLIGHT).try_collect().await?;
+            let length = lengths.into_iter().sum::<Result<u64>>()?;
+            ensure!(length == self.bytes as u64, "{length} bytes came");
+            Ok(())
+        };
+        Ok(timed(whole).await?.1)
+    }
+
+    async fn sdk_get(self) -> Result<Cost> {
+        let whole = async {
+            let get = self.plain.get_object().bucket(BUCKET).key(like_a_key("large"));
+            let mut body = get.send().await?.body;
+            let mut length = 0;
+            while let Some(bytes) = body.try_next().await? {
+                length += bytes.len();
+            }
+            ensure!(length == self.bytes, "{length} bytes came");
+            Ok(())
+        };
+        Ok(timed(whole).await?.1)
+    }
+
+    async fn peer_put(self) -> Result<Cost> {
+        let whole = async {
+            let upload = self.peer.put_multipart(&PeerPath::from(like_a_key("large"))).await?;
+            let mut upload = WriteMultipart::new(upload);
+            let block = vec![b'x'; 1 << 20];
+            for _ in 0..self.bytes / block.len() {
+                upload.wait_for_capacity(IN_FLIGHT).await?;
+                upload.write(&block);
+            }
+            upload.finish().await?;
+            Ok(())
+        };
+        Ok(timed(whole).await?.1)
+    }
+
+    async fn peer_get(self) -> Result<Cost> {
+        let whole = async {
+            let get = self.peer.get(&PeerPath::from(like_a_key("large"))).await?;
+            let mut body = get.into_stream();
+            let mut length = 0;
+            while let Some(bytes) = body.try_next().await? {
+                length += bytes.len();
+            }
+            ensure!(length == self.bytes, "{length} bytes came");
+            Ok(())
+        };
+        Ok(timed(whole).await?.1)
+    }
+}
+
+async fn put_part(
+    client: Client,
+    key: String,
+    upload: String,
+    number: usize,
+    bytes: Bytes,
+    unsigned: bool,
+) -> Result<CompletedPart> {
+    let number = i32::try_from(number)?;
+    let request = client.upload_part().bucket(BUCKET).key(key).upload_id(upload);
+    let request = request.part_number(number).checksum_algorithm(ChecksumAlgorithm::Crc32);
+    let request = request.body(ByteStream::from(bytes)).customize();
+    let request = if unsigned { request.disable_payload_signing() } else { request };
+    let sent = tokio::spawn(async move { request.send().await }).await??;
+    let part = CompletedPart::builder().part_number(number);
+    Ok(part.set_e_tag(sent.e_tag().map(str::to_owned)).build())
+}
