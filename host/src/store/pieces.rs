@@ -55,14 +55,5 @@ impl Pieces {
     }
 }
 
-/// All pieces as one, which copies them if there is more than one.
-pub(super) fn joined(pieces: &[Bytes]) -> Bytes {
-    match pieces {
-        [] => Bytes::new(),
-        [one] => one.clone(),
-        several => several.concat().into(),
-    }
-}
-
 #[cfg(test)]
 mod tests;

@@ -3,13 +3,13 @@
 use std::fs::File;
 use std::io::{self, Error, ErrorKind};
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 
 use bytes::Bytes;
 use cap_fs_ext::DirExt;
 use cap_std::fs::{Dir, Metadata, MetadataExt};
+use rustix::buffer::spare_capacity;
 use rustix::fs::{Mode, OFlags, openat};
-use rustix::io::Errno;
+use rustix::io::{Errno, pread};
 
 use super::errors::{foreign, is_foreign, unchanged};
 use super::locks::retry;
@@ -161,22 +161,36 @@ pub(super) fn range(
     if length == 0 {
         return Ok(Bytes::new());
     }
+    let length = usize::try_from(length).map_err(StoreError::unchanged)?;
     let mut bytes = room(length)?;
     let read = match patience {
-        Patience::Cached => read_cached(file, &mut bytes, start),
-        Patience::Wait => retry(|| file.read_exact_at(&mut bytes, start)),
+        Patience::Cached => {
+            bytes.resize(length, 0);
+            read_cached(file, &mut bytes, start)
+        }
+        Patience::Wait => read_whole(file, (&mut bytes, length), start),
     };
     read.map_err(|error| Missed::translate(error, "reading a file"))?;
     Ok(bytes.into())
 }
 
-/// Zeroed room for bytes, or a failure where the machine has none.
-fn room(length: u64) -> Result<Vec<u8>, StoreError> {
+/// Room for bytes, or a failure where the machine has none.
+fn room(length: usize) -> Result<Vec<u8>, StoreError> {
     let mut bytes = Vec::new();
-    let length = usize::try_from(length).map_err(StoreError::unchanged)?;
     bytes.try_reserve_exact(length).map_err(StoreError::unchanged)?;
-    bytes.resize(length, 0);
     Ok(bytes)
+}
+
+/// Reads so many bytes into room that need not be cleared before.
+fn read_whole(file: &File, (bytes, length): (&mut Vec<u8>, usize), start: u64) -> io::Result<()> {
+    while bytes.len() < length {
+        let at = start + bytes.len() as u64;
+        if retry(|| Ok(pread(file, spare_capacity(bytes), at)?))? == 0 {
+            return Err(ErrorKind::UnexpectedEof.into());
+        }
+    }
+    bytes.truncate(length);
+    Ok(())
 }
 
 #[cfg(target_os = "linux")]

@@ -15,7 +15,7 @@ fn pieces_stay_in_order_and_large_ones_are_kept() {
     }
     assert_eq!(pieces.len(), expected.len());
     let taken = pieces.take();
-    assert_eq!(joined(&taken), expected);
+    assert_eq!(taken.concat(), expected);
     let kept = taken.iter().filter(|piece| large.contains(&piece.as_ptr())).count();
     assert_eq!(kept, large.len());
     assert_eq!((pieces.len(), pieces.take()), (0, Vec::new()));

@@ -114,7 +114,7 @@ impl Default for Tuning {
     fn default() -> Self {
         Self {
             part_bytes: 8 << 20,
-            parts_at_once_max: 3,
+            parts_at_once_max: 8,
             copy_bytes_max: 5 << 30,
             connect_ms_max: 3_000,
             request_ms_max: 20_000,

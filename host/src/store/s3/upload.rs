@@ -17,8 +17,9 @@ use super::errors::{Failure, FailureKind};
 use super::lanes::{Lane, Lanes};
 use super::lineage::Lineage;
 use super::requests::{Part, PartSource, UploadId};
+use super::wire::Content;
 use crate::scope::ObjectKey;
-use crate::store::pieces::{Pieces, joined};
+use crate::store::pieces::Pieces;
 use crate::store::{Object, Precondition, Spare, StoreError, Upload};
 
 pub(super) struct S3Upload {
@@ -111,7 +112,7 @@ impl S3Upload {
         }
         loop {
             if let Some(lane) = self.lanes.take(self.filling.len()) {
-                begun.launch(self.filling.take(), lane);
+                begun.launch(self.filling.take().into(), lane);
                 return Ok(());
             }
             begun.land_next(&mut self.lanes).await?;
@@ -132,10 +133,10 @@ impl S3Upload {
             return Err(broken());
         }
         if self.begun.is_none() {
-            let bytes = joined(&self.filling.take());
+            let content = Content::from(self.filling.take());
             let (write, size) = (&self.write, self.size);
             let requests = &self.store.requests;
-            let send = |when| requests.put(&self.key, bytes.clone(), when, &write.lineage);
+            let send = |when| requests.put(&self.key, content.clone(), when, &write.lineage);
             return self.store.write(Verb::Put, (&self.key, size), &self.when, write, send).await;
         }
         self.send_part().await?;
@@ -178,19 +179,16 @@ impl Begun {
         Ok(Self { target, launched: 0, landed, flying, stage: Stage::Open })
     }
 
-    fn launch(&mut self, pieces: Vec<Bytes>, lane: Lane) {
+    fn launch(&mut self, content: Content, lane: Lane) {
         let target = self.target.clone();
         // `PARTS_MAX` parts at most.
         self.launched += 1;
         let number = self.launched;
         self.flying.spawn(async move {
             let (upload, started) = ((&target.key, &target.id), Instant::now());
-            // Joined here, away from the caller's thread.
-            let bytes = joined(&pieces);
-            drop(pieces);
-            let send = || target.store.requests.part(upload, number, bytes.clone());
+            let send = || target.store.requests.part(upload, number, content.clone());
             let part = target.store.repeat(send).await;
-            drop(bytes);
+            drop(content);
             Landing { number, part, lane: lane.arrived(), took: started.elapsed() }
         });
     }

@@ -11,13 +11,12 @@ use aws_sdk_s3::config::SharedCredentialsProvider;
 use aws_smithy_runtime_api::client::connection::CaptureSmithyConnection;
 use aws_smithy_runtime_api::client::http::{HttpConnector, SharedHttpConnector};
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
-use aws_smithy_types::body::SdkBody;
-use bytes::Bytes;
 
 use super::errors::{Failure, FailureKind};
 
 mod address;
 mod answer;
+mod content;
 mod identity;
 mod refusal;
 mod signing;
@@ -25,6 +24,7 @@ mod time;
 
 pub(super) use address::{Address, encoded_query};
 pub(super) use answer::Answer;
+pub(super) use content::Content;
 pub(super) use time::{ServerTime, Stamp};
 
 use identity::{Identities, Identity};
@@ -62,7 +62,7 @@ pub(super) struct Call {
     pub(super) query: String,
     /// Those that are about the object.
     pub(super) fields: Vec<Field>,
-    pub(super) body: Bytes,
+    pub(super) content: Content,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +88,7 @@ impl Call {
     /// Without conditions or a body.
     pub(super) fn new(method: Method, name: String) -> Self {
         let fields = Vec::with_capacity(FIELDS_USUAL);
-        Self { method, name, query: String::new(), fields, body: Bytes::new() }
+        Self { method, name, query: String::new(), fields, content: Content::Nothing }
     }
 
     pub(super) fn field(&mut self, name: &'static str, value: impl Into<Cow<'static, str>>) {
@@ -146,7 +146,7 @@ impl Wire {
         stamp: &Stamp,
     ) -> Result<HttpRequest, Failure> {
         let uri = self.address.uri(&call.name, &call.query);
-        let hash = content_hash(&call.body, self.address.payload());
+        let hash = content_hash(&call.content, self.address.payload());
         call.field("host", self.address.host().to_owned());
         call.field("x-amz-content-sha256", hash.clone());
         call.field("x-amz-date", stamp.to_string());
@@ -182,8 +182,7 @@ impl Wire {
 
 fn whole(call: Call, uri: String) -> Result<HttpRequest, Failure> {
     let unfit = |error| Failure::new(FailureKind::Refused, anyhow::Error::new(error));
-    let body = if call.body.is_empty() { SdkBody::empty() } else { SdkBody::from(call.body) };
-    let mut request = HttpRequest::new(body);
+    let mut request = HttpRequest::new(call.content.into_body());
     request.set_method(call.method.name()).map_err(unfit)?;
     request.set_uri(uri).map_err(unfit)?;
     for (name, value) in call.fields {

@@ -3,13 +3,12 @@
 use std::ops::Range;
 
 use aws_sdk_s3::types::{ChecksumAlgorithm, CompletedMultipartUpload, CompletedPart};
-use bytes::Bytes;
 
 use super::{
     Checksums, Failure, Lineage, METADATA_NAME, Object, ObjectKey, Precondition, Requests,
     Revision, ServerDate, e_tag, if_match, if_none_match, of_target, revision,
 };
-use crate::store::s3::wire::{Call, Method, encoded_query};
+use crate::store::s3::wire::{Call, Content, Method, encoded_query};
 
 /// The server's name for an upload.
 #[derive(Clone, Debug)]
@@ -60,12 +59,13 @@ impl Requests {
         &self,
         (key, upload): (&ObjectKey, &UploadId),
         number: i32,
-        bytes: Bytes,
+        content: impl Into<Content> + Send,
     ) -> Result<Part, Failure> {
+        let content = content.into();
         let mut call = Call::new(Method::Put, self.name(key));
         call.query = format!("partNumber={number}&uploadId={}", encoded_query(&upload.0));
-        let checksum = self.checksum(&mut call, &bytes);
-        call.body = bytes;
+        let checksum = self.checksum(&mut call, &content);
+        call.content = content;
         let answer = self.wire.send(call).await?;
         Ok(Part { number, e_tag: revision(answer.field("etag"))?, checksum })
     }

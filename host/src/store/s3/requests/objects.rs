@@ -6,7 +6,7 @@ use std::ops::Range;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use crc_fast::CrcAlgorithm;
+use crc_fast::{CrcAlgorithm, Digest};
 
 use super::{
     Failure, Lineage, Object, ObjectKey, Precondition, Requests, Revision, e_tag, if_match,
@@ -16,7 +16,7 @@ use crate::store::s3::config::Encryption;
 use crate::store::s3::errors::FailureKind;
 use crate::store::s3::lineage::METADATA_FIELD;
 use crate::store::s3::settle::Seen;
-use crate::store::s3::wire::{Answer, Call, Method};
+use crate::store::s3::wire::{Answer, Call, Content, Method};
 
 /// Whether a server is told by what to check the bytes it got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,11 +57,12 @@ impl Requests {
     pub(in super::super) async fn put(
         &self,
         key: &ObjectKey,
-        bytes: Bytes,
+        content: impl Into<Content> + Send,
         when: Precondition,
         lineage: &Lineage,
     ) -> Result<Object, Failure> {
-        let size = bytes.len() as u64;
+        let content = content.into();
+        let size = content.len();
         let mut call = Call::new(Method::Put, self.name(key));
         call.field(METADATA_FIELD, lineage.to_string());
         self.encrypt(&mut call);
@@ -71,8 +72,8 @@ impl Requests {
         if let Some(any) = if_none_match(&when) {
             call.field("if-none-match", any);
         }
-        self.checksum(&mut call, &bytes);
-        call.body = bytes;
+        self.checksum(&mut call, &content);
+        call.content = content;
         let answer = self.wire.send(call).await.map_err(|failure| of_target(failure, &when))?;
         self.made(answer.field("etag"), size, answer.date_ms())
     }
@@ -91,12 +92,14 @@ impl Requests {
     }
 
     /// Says by what the server is to check the bytes.
-    pub(super) fn checksum(&self, call: &mut Call, bytes: &[u8]) -> Option<String> {
+    pub(super) fn checksum(&self, call: &mut Call, content: &Content) -> Option<String> {
         if self.checksums == Checksums::Left {
             return None;
         }
+        let mut checksum = Digest::new(CrcAlgorithm::Crc32Iscsi);
+        content.pieces().iter().for_each(|piece| checksum.update(piece));
         // Of 32 bits.
-        let [.., a, b, c, d] = crc_fast::checksum(CrcAlgorithm::Crc32Iscsi, bytes).to_be_bytes();
+        let [.., a, b, c, d] = checksum.finalize().to_be_bytes();
         let text = STANDARD.encode([a, b, c, d]);
         call.field("x-amz-checksum-crc32c", text.clone());
         Some(text)

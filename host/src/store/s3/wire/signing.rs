@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::Field;
 use super::address::Payload;
+use super::content::Content;
 use super::time::Stamp;
 
 /// A request whose fields are in order of their names, and have no spaces around or in a row.
@@ -24,18 +25,18 @@ pub(super) struct Unsigned<'a> {
 const OF_NOTHING: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 /// What a signature says of a body.
-pub(super) fn content_hash(body: &[u8], payload: Payload) -> Cow<'static, str> {
+pub(super) fn content_hash(content: &Content, payload: Payload) -> Cow<'static, str> {
     match payload {
-        _ if body.is_empty() => Cow::Borrowed(OF_NOTHING),
+        _ if content.is_empty() => Cow::Borrowed(OF_NOTHING),
         Payload::Unsigned => Cow::Borrowed("UNSIGNED-PAYLOAD"),
-        Payload::Signed => Cow::Owned(sha256_hex(body)),
+        Payload::Signed => Cow::Owned(sha256_hex(content.pieces())),
     }
 }
 
 impl Unsigned<'_> {
     /// What the signature is made of.
     pub(super) fn to_sign(&self, stamp: &Stamp, within: &str) -> String {
-        format!("AWS4-HMAC-SHA256\n{stamp}\n{within}\n{}", sha256_hex(self.canonical().as_bytes()))
+        format!("AWS4-HMAC-SHA256\n{stamp}\n{within}\n{}", sha256_hex(&[self.canonical()]))
     }
 
     fn canonical(&self) -> String {
@@ -67,10 +68,12 @@ impl Unsigned<'_> {
     }
 }
 
-fn sha256_hex(bytes: &[u8]) -> String {
+fn sha256_hex(pieces: &[impl AsRef<[u8]>]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut text = String::with_capacity(64);
-    for byte in Sha256::digest(bytes) {
+    let mut hash = Sha256::new();
+    pieces.iter().for_each(|piece| hash.update(piece));
+    for byte in hash.finalize() {
         text.push(char::from(DIGITS[usize::from(byte >> 4)]));
         text.push(char::from(DIGITS[usize::from(byte & 15)]));
     }

@@ -13,6 +13,7 @@ use aws_smithy_runtime_api::client::http::{
 };
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_types::body::SdkBody;
+use bytes::Bytes;
 use proptest::prelude::*;
 
 use super::{Address, Call, Method, ServerTime, Stamp, Wire, WireLimits, encoded_query};
@@ -98,7 +99,7 @@ fn call(name: &str, upload: &str, body: &[u8]) -> Call {
     call.field("if-match", "\"e-tag\"");
     call.field("x-amz-meta-bailiwick-writes", "abc");
     call.field("range", "bytes=0-9");
-    call.body = body.to_vec().into();
+    call.content = Bytes::copy_from_slice(body).into();
     call
 }
 
