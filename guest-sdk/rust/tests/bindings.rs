@@ -9,7 +9,7 @@ use wit_bindgen_core::{Files, WorldGenerator as _};
 use wit_bindgen_rust::{Opts, WithOption};
 
 /// A contract, its world, and where the bindings of it are.
-const BINDINGS: [(&str, &str, &str); 4] = [
+const BINDINGS: [(&str, &str, &str); 5] = [
     ("wit", "agent", "guest-sdk/rust/src/bindings.rs"),
     ("wit", "async-agent", "guest-sdk/rust/src/tasks/bindings.rs"),
     ("host/test-guests/command/wit", "command", "host/test-guests/command/src/bindings.rs"),
