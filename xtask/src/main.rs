@@ -5,6 +5,7 @@
 mod bench;
 mod demo;
 mod fuzz;
+mod guard;
 mod guests;
 mod passed;
 mod places;
@@ -20,6 +21,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use bench::Effort;
 use clap::{Parser, Subcommand};
+use guard::Limits;
 use places::Places;
 use test::Repeat;
 
@@ -48,6 +50,12 @@ enum Task {
         /// Cargo.toml of a guest project to build instead.
         #[arg(long, value_name = "PATH")]
         manifest: Option<PathBuf>,
+    },
+    /// Counts the instructions and allocations of what every turn does, and holds them to limits.
+    Guard {
+        /// Makes what is counted the limits.
+        #[arg(long)]
+        update: bool,
     },
     /// Sets everything up, then runs the whole suite: format, lints, documentation, tests.
     ///
@@ -82,6 +90,8 @@ fn run(task: Task) -> Result<()> {
         Task::Demo => demo::tell(&places),
         Task::Guests { manifest: Some(manifest) } => guests::build_project(&places, &manifest),
         Task::Guests { manifest: None } => guests::build(&places).map(|_| ()),
+        Task::Guard { update: true } => guard::count(&places, Limits::Update),
+        Task::Guard { update: false } => guard::count(&places, Limits::Hold),
         Task::Test { filter, again } => {
             let always = again || std::env::var_os("CI").is_some();
             let repeat = if always { Repeat::Always } else { Repeat::WhenChanged };

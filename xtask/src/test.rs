@@ -6,6 +6,7 @@ use std::time::Instant;
 use anyhow::Result;
 
 use crate::fuzz;
+use crate::guard;
 use crate::guests;
 use crate::passed::State;
 use crate::places::Places;
@@ -23,10 +24,14 @@ pub(crate) enum Repeat {
     WhenChanged,
 }
 
+/// How cargo is asked for tests, always with the same crates: it builds each once.
+pub(crate) const TEST: [&str; 4] = ["test", "--workspace", "--exclude", BENCH];
+
 /// Sets everything up and runs the checks, or with a filter the tests alone.
 pub(crate) fn run(places: &Places, filter: &[String], repeat: Repeat) -> Result<()> {
     let guests = guests::build(places)?;
     servers::ensure(&places.tools)?;
+    guard::ensure_valgrind()?;
     let state = State::of(places)?;
     if filter.is_empty() && repeat == Repeat::WhenChanged && state.has_passed() {
         step("nothing has changed since the suite passed; `--again` runs it all the same");
@@ -41,7 +46,7 @@ pub(crate) fn run(places: &Places, filter: &[String], repeat: Repeat) -> Result<
         document.env("RUSTDOCFLAGS", "-D warnings");
         checks.push(document);
     }
-    let mut test = check(&["test", "--workspace", "--exclude", BENCH]);
+    let mut test = check(&TEST);
     test.args(filter);
     test.env("BAILIWICK_GUESTS", &guests).env("BAILIWICK_TOOLS", &places.tools);
     checks.push(test);

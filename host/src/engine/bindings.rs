@@ -1,9 +1,14 @@
-//! The world `bailiwick:agent/agent`, as Rust sees it; generated from `wit/`.
+//! The world `bailiwick:agent/agent`, as Rust sees it; generated from `wit/`. Of the functions of
+//! `files`, the types alone are used: see there.
 
 wasmtime::component::bindgen!({
     path: "../wit",
     world: "bailiwick:agent/agent",
-    imports: { default: async | trappable },
+    imports: {
+        "bailiwick:agent/log": trappable,
+        "bailiwick:agent/session": trappable,
+        default: async | trappable,
+    },
     exports: { default: async },
     trappable_error_type: {
         "bailiwick:storage/types.error" => super::convert::Failure,

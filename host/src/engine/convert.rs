@@ -32,10 +32,19 @@ impl From<ResourceTableError> for Failure {
 
 impl types::Host for TurnState {
     fn convert_error(&mut self, failure: Failure) -> wasmtime::Result<types::Error> {
-        match failure {
-            Failure::Refused(error) => Ok(refusal(error)),
-            Failure::Fatal(error) => Err(error),
-        }
+        refused(failure)
+    }
+}
+
+/// What a guest is answered.
+pub(super) fn answer<T>(done: Result<T, Failure>) -> wasmtime::Result<Result<T, types::Error>> {
+    done.map_or_else(|failure| refused(failure).map(Err), |answer| Ok(Ok(answer)))
+}
+
+fn refused(failure: Failure) -> wasmtime::Result<types::Error> {
+    match failure {
+        Failure::Refused(error) => Ok(refusal(error)),
+        Failure::Fatal(error) => Err(error),
     }
 }
 
@@ -69,8 +78,8 @@ impl From<ErrorCode> for types::ErrorCode {
     }
 }
 
-impl From<Mount> for types::Mount {
-    fn from(mount: Mount) -> Self {
+impl From<Mount<'_>> for types::Mount {
+    fn from(mount: Mount<'_>) -> Self {
         let access = match mount.access {
             Access::ReadOnly => types::Access::ReadOnly,
             Access::ReadWrite => types::Access::ReadWrite,
@@ -82,6 +91,7 @@ impl From<Mount> for types::Mount {
 impl From<File> for types::File {
     fn from(file: File) -> Self {
         let File { path, size, revision, modified_ms, media_type } = file;
+        let media_type = media_type.to_owned();
         Self { path, size, revision: revision.0, modified_ms, media_type }
     }
 }

@@ -1,11 +1,20 @@
-//! `bailiwick:storage/files` over a space.
+//! `bailiwick:storage/files` over a space. Linked by hand: generated bindings know a list of bytes
+//! as a `Vec` and a text as a `String`, so that what a store hands out would be copied once more
+//! before it is copied into the guest.
 
-use wasmtime::component::Resource;
+use bytes::Bytes;
+use wasmtime::component::{
+    ComponentType, Linker, LinkerInstance, Lower, Resource, ResourceTableError, ResourceType,
+};
+use wasmtime::{Result, StoreContextMut};
 
-use super::bindings::bailiwick::storage::{files, types};
-use super::convert::Failure;
+use super::bindings::bailiwick::storage::files::Depth;
+use super::bindings::bailiwick::storage::types;
+use super::convert::{Failure, answer};
 use super::state::TurnState;
-use crate::space::{Error, ErrorCode, File, Reader, Writer};
+use crate::space::{Chunk, Error, ErrorCode, File, Page, Reader, Writer};
+
+const INTERFACE: &str = "bailiwick:storage/files@0.1.0";
 
 /// A guest's reader. The file stays known when the reader is closed.
 #[expect(unreachable_pub, reason = "the generated bindings re-export it")]
@@ -18,146 +27,198 @@ pub struct ReaderHandle {
 #[expect(unreachable_pub, reason = "the generated bindings re-export it")]
 pub struct WriterHandle(Writer);
 
-impl files::Host for TurnState {
-    async fn mounts(&mut self) -> wasmtime::Result<Vec<types::Mount>> {
-        Ok(self.space().mounts().into_iter().map(Into::into).collect())
-    }
+/// The record `file`.
+#[derive(ComponentType, Lower)]
+#[component(record)]
+struct FileAnswer {
+    path: String,
+    size: u64,
+    revision: String,
+    #[component(name = "modified-ms")]
+    modified_ms: u64,
+    #[component(name = "media-type")]
+    media_type: &'static str,
+}
 
-    async fn read(
-        &mut self,
-        path: String,
-        offset: u64,
-        length: u32,
-    ) -> Result<files::Chunk, Failure> {
-        Ok(self.space().read(&path, offset, length).await?.into())
+impl From<File> for FileAnswer {
+    fn from(file: File) -> Self {
+        let File { path, size, revision, modified_ms, media_type } = file;
+        Self { path, size, revision: revision.0, modified_ms, media_type }
     }
+}
 
-    async fn write(
-        &mut self,
-        path: String,
-        bytes: Vec<u8>,
-        precondition: types::Precondition,
-    ) -> Result<types::File, Failure> {
-        Ok(self.space().write(&path, bytes.into(), precondition.into()).await?.into())
+/// The record `chunk`.
+#[derive(ComponentType, Lower)]
+#[component(record)]
+struct ChunkAnswer {
+    bytes: Bytes,
+    size: u64,
+    revision: String,
+}
+
+impl From<Chunk> for ChunkAnswer {
+    fn from(chunk: Chunk) -> Self {
+        let Chunk { bytes, size, revision } = chunk;
+        Self { bytes, size, revision: revision.0 }
     }
+}
 
-    async fn delete(
-        &mut self,
-        path: String,
-        precondition: types::Precondition,
-    ) -> Result<(), Failure> {
-        Ok(self.space().delete(&path, precondition.into()).await?)
+/// The record `page`.
+#[derive(ComponentType, Lower)]
+#[component(record)]
+struct PageAnswer {
+    files: Vec<FileAnswer>,
+    folders: Vec<String>,
+    next: Option<String>,
+}
+
+impl From<Page> for PageAnswer {
+    fn from(page: Page) -> Self {
+        let Page { files, folders, next } = page;
+        Self { files: files.into_iter().map(Into::into).collect(), folders, next }
     }
+}
 
-    async fn stat(&mut self, path: String) -> Result<types::File, Failure> {
-        Ok(self.space().stat(&path).await?.into())
-    }
+/// Links a function that answers with a `result`; its body may use `?` on errors of a space.
+macro_rules! verb {
+    ($files:ident, $name:literal, |$state:ident $(, $argument:ident: $kind:ty)*| $body:expr) => {
+        $files.func_wrap_async(
+            $name,
+            |mut store: StoreContextMut<'_, TurnState>, ($($argument,)*): ($($kind,)*)| {
+                Box::new(async move {
+                    let $state = store.data_mut();
+                    let done: Result<_, Failure> = async { Ok($body) }.await;
+                    Ok((answer(done)?,))
+                })
+            },
+        )?
+    };
+}
 
-    async fn list_files(
-        &mut self,
-        folder: String,
-        depth: files::Depth,
-        after: Option<String>,
-        limit: u32,
-    ) -> Result<files::Page, Failure> {
-        Ok(self.space().list(&folder, depth.into(), after.as_deref(), limit).await?.into())
-    }
+/// Adds the interface to what a guest may import.
+pub(super) fn add_to_linker(linker: &mut Linker<TurnState>) -> Result<()> {
+    let mut files = linker.instance(INTERFACE)?;
+    files.func_wrap("mounts", |mut store: StoreContextMut<'_, TurnState>, (): ()| {
+        let mounts = store.data_mut().space().mounts().into_iter();
+        Ok((mounts.map(Into::into).collect::<Vec<types::Mount>>(),))
+    })?;
+    add_verbs(&mut files)?;
+    add_reader(&mut files)?;
+    add_writer(&mut files)
+}
 
-    async fn copy(
-        &mut self,
-        source: String,
-        target: String,
-        precondition: types::Precondition,
-    ) -> Result<types::File, Failure> {
-        Ok(self.space().copy(&source, &target, precondition.into()).await?.into())
-    }
+fn add_verbs(files: &mut LinkerInstance<'_, TurnState>) -> Result<()> {
+    verb!(files, "read", |state, path: String, offset: u64, length: u32| {
+        ChunkAnswer::from(state.space().read(&path, offset, length).await?)
+    });
+    verb!(files, "write", |state, path: String, bytes: Bytes, when: types::Precondition| {
+        FileAnswer::from(state.space().write(&path, bytes, when.into()).await?)
+    });
+    verb!(files, "delete", |state, path: String, when: types::Precondition| {
+        state.space().delete(&path, when.into()).await?
+    });
+    verb!(files, "stat", |state, path: String| {
+        FileAnswer::from(state.space().stat(&path).await?)
+    });
+    verb!(files, "list-files", |state,
+                                folder: String,
+                                depth: Depth,
+                                after: Option<String>,
+                                limit: u32| {
+        PageAnswer::from(state.space().list(&folder, depth.into(), after.as_deref(), limit).await?)
+    });
+    verb!(files, "copy", |state, source: String, target: String, when: types::Precondition| {
+        FileAnswer::from(state.space().copy(&source, &target, when.into()).await?)
+    });
+    verb!(files, "move", |state, source: String, target: String, when: types::Precondition| {
+        FileAnswer::from(state.space().relocate(&source, &target, when.into()).await?)
+    });
+    Ok(())
+}
 
-    async fn move_(
-        &mut self,
-        source: String,
-        target: String,
-        precondition: types::Precondition,
-    ) -> Result<types::File, Failure> {
-        Ok(self.space().relocate(&source, &target, precondition.into()).await?.into())
-    }
+type ReaderArgument = Resource<ReaderHandle>;
+type WriterArgument = Resource<WriterHandle>;
 
-    async fn open_reader(&mut self, path: String) -> Result<Resource<ReaderHandle>, Failure> {
-        let reader = self.space().open_reader(&path).await?;
+fn add_reader(files: &mut LinkerInstance<'_, TurnState>) -> Result<()> {
+    let kind = ResourceType::host::<ReaderHandle>();
+    files.resource("reader", kind, |mut store, index| {
+        store.data_mut().table.delete(ReaderArgument::new_own(index))?;
+        Ok(())
+    })?;
+    verb!(files, "open-reader", |state, path: String| {
+        let reader = state.space().open_reader(&path).await?;
         let handle = ReaderHandle { file: reader.file().clone(), open: Some(reader) };
-        Ok(self.table.push(handle)?)
-    }
-
-    async fn open_writer(
-        &mut self,
-        path: String,
-        precondition: types::Precondition,
-    ) -> Result<Resource<WriterHandle>, Failure> {
-        let writer = self.space().open_writer(&path, precondition.into()).await?;
-        Ok(self.table.push(WriterHandle(writer))?)
-    }
+        state.table.push(handle)?
+    });
+    verb!(files, "[method]reader.read", |state, reader: ReaderArgument, length: u32| {
+        let reader = state.reader(&reader)?.open.as_mut().ok_or_else(closed)?;
+        reader.read(length).await?
+    });
+    files.func_wrap(
+        "[method]reader.file",
+        |mut store: StoreContextMut<'_, TurnState>, (reader,): (ReaderArgument,)| {
+            Ok((FileAnswer::from(store.data_mut().reader(&reader)?.file.clone()),))
+        },
+    )?;
+    files.func_wrap(
+        "[method]reader.seek",
+        |mut store: StoreContextMut<'_, TurnState>, (reader, offset): (ReaderArgument, u64)| {
+            if let Some(reader) = &mut store.data_mut().reader(&reader)?.open {
+                reader.seek(offset);
+            }
+            Ok(())
+        },
+    )?;
+    files.func_wrap(
+        "[method]reader.close",
+        |mut store: StoreContextMut<'_, TurnState>, (reader,): (ReaderArgument,)| {
+            store.data_mut().reader(&reader)?.open = None;
+            Ok(())
+        },
+    )
 }
 
-impl files::HostReader for TurnState {
-    async fn file(&mut self, reader: Resource<ReaderHandle>) -> wasmtime::Result<types::File> {
-        self.count_call();
-        Ok(self.table.get(&reader)?.file.clone().into())
-    }
-
-    async fn read(
-        &mut self,
-        reader: Resource<ReaderHandle>,
-        length: u32,
-    ) -> Result<Vec<u8>, Failure> {
-        self.count_call();
-        let Some(reader) = &mut self.table.get_mut(&reader)?.open else {
-            return Err(Error::new(ErrorCode::Closed, "closed", "this reader is closed").into());
-        };
-        Ok(reader.read(length).await?.into())
-    }
-
-    async fn seek(&mut self, reader: Resource<ReaderHandle>, offset: u64) -> wasmtime::Result<()> {
-        self.count_call();
-        if let Some(reader) = &mut self.table.get_mut(&reader)?.open {
-            reader.seek(offset);
-        }
+fn add_writer(files: &mut LinkerInstance<'_, TurnState>) -> Result<()> {
+    let kind = ResourceType::host::<WriterHandle>();
+    files.resource("writer", kind, |mut store, index| {
+        store.data_mut().table.delete(WriterArgument::new_own(index))?;
         Ok(())
-    }
-
-    async fn close(&mut self, reader: Resource<ReaderHandle>) -> wasmtime::Result<()> {
-        self.count_call();
-        self.table.get_mut(&reader)?.open = None;
-        Ok(())
-    }
-
-    async fn drop(&mut self, reader: Resource<ReaderHandle>) -> wasmtime::Result<()> {
-        self.table.delete(reader)?;
-        Ok(())
-    }
+    })?;
+    verb!(files, "open-writer", |state, path: String, when: types::Precondition| {
+        let writer = state.space().open_writer(&path, when.into()).await?;
+        state.table.push(WriterHandle(writer))?
+    });
+    verb!(files, "[method]writer.write", |state, writer: WriterArgument, bytes: Bytes| {
+        state.writer(&writer)?.write(bytes).await?
+    });
+    verb!(files, "[method]writer.finish", |state, writer: WriterArgument| {
+        FileAnswer::from(state.writer(&writer)?.finish().await?)
+    });
+    files.func_wrap_async(
+        "[method]writer.abort",
+        |mut store: StoreContextMut<'_, TurnState>, (writer,): (WriterArgument,)| {
+            Box::new(async move {
+                store.data_mut().writer(&writer)?.abort().await;
+                Ok(())
+            })
+        },
+    )
 }
 
-impl files::HostWriter for TurnState {
-    async fn write(
-        &mut self,
-        writer: Resource<WriterHandle>,
-        bytes: Vec<u8>,
-    ) -> Result<(), Failure> {
+fn closed() -> Error {
+    Error::new(ErrorCode::Closed, "closed", "this reader is closed")
+}
+
+impl TurnState {
+    /// A reader, for one call of the guest.
+    fn reader(&mut self, reader: &ReaderArgument) -> Result<&mut ReaderHandle, ResourceTableError> {
         self.count_call();
-        Ok(self.table.get_mut(&writer)?.0.write(bytes.into()).await?)
+        self.table.get_mut(reader)
     }
 
-    async fn finish(&mut self, writer: Resource<WriterHandle>) -> Result<types::File, Failure> {
+    /// A writer, for one call of the guest.
+    fn writer(&mut self, writer: &WriterArgument) -> Result<&mut Writer, ResourceTableError> {
         self.count_call();
-        Ok(self.table.get_mut(&writer)?.0.finish().await?.into())
-    }
-
-    async fn abort(&mut self, writer: Resource<WriterHandle>) -> wasmtime::Result<()> {
-        self.count_call();
-        self.table.get_mut(&writer)?.0.abort().await;
-        Ok(())
-    }
-
-    async fn drop(&mut self, writer: Resource<WriterHandle>) -> wasmtime::Result<()> {
-        self.table.delete(writer)?;
-        Ok(())
+        self.table.get_mut(writer).map(|handle| &mut handle.0)
     }
 }

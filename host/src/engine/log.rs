@@ -5,7 +5,7 @@ use super::state::TurnState;
 use super::turn::Level;
 
 impl log::Host for TurnState {
-    async fn emit(&mut self, level: log::Level, message: String) -> wasmtime::Result<()> {
+    fn emit(&mut self, level: log::Level, message: String) -> wasmtime::Result<()> {
         self.count_call();
         self.journal.log(level.into(), &message);
         Ok(())

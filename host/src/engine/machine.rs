@@ -2,9 +2,9 @@
 
 use wasmtime::component::{HasSelf, Linker};
 
-use super::bindings::Agent;
+use super::bindings::bailiwick::{agent, storage};
 use super::state::TurnState;
-use super::{Allocation, configuration, tasks};
+use super::{Allocation, configuration, files, tasks};
 use crate::limits::Limits;
 
 /// Compiles and links guests of one kind.
@@ -34,6 +34,11 @@ impl Machine {
 fn linker(engine: &wasmtime::Engine) -> wasmtime::Result<Linker<TurnState>> {
     let mut linker = Linker::new(engine);
     wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
-    Agent::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state)?;
+    files::add_to_linker(&mut linker)?;
+    storage::types::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state)?;
+    storage::text::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state)?;
+    storage::spill::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state)?;
+    agent::log::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state)?;
+    agent::session::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state)?;
     Ok(linker)
 }

@@ -6,13 +6,13 @@ use super::turn::Wake;
 use crate::limits::{TURN_TEXT_BYTES_MAX, TURN_WAKES_MAX};
 
 impl session::Host for TurnState {
-    async fn say(&mut self, part: String) -> wasmtime::Result<()> {
+    fn say(&mut self, part: String) -> wasmtime::Result<()> {
         self.count_call();
         self.journal.say(&part);
         Ok(())
     }
 
-    async fn wake(&mut self, after_ms: u64, input: String) -> wasmtime::Result<Result<(), String>> {
+    fn wake(&mut self, after_ms: u64, input: String) -> wasmtime::Result<Result<(), String>> {
         self.count_call();
         if self.wakes.len() == TURN_WAKES_MAX {
             return Ok(Err(format!("a turn asks for at most {TURN_WAKES_MAX} wakes")));
@@ -29,7 +29,7 @@ impl session::Host for TurnState {
         Ok(Ok(()))
     }
 
-    async fn current_status(&mut self) -> wasmtime::Result<session::Status> {
+    fn current_status(&mut self) -> wasmtime::Result<session::Status> {
         self.count_call();
         let remaining = self.remaining();
         Ok(session::Status {

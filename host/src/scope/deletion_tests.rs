@@ -29,6 +29,6 @@ fn a_deletion_covers_every_file_of_what_was_deleted_and_no_other() {
 fn the_bounds_of_a_path_hold_from_wherever_a_listing_began() {
     let prefixes = Deletion::Workspace(WorkspaceId(Uuid::from_u128(1))).prefixes();
     let key = format!("{}{}", prefixes[2].as_str(), "x/".repeat(PATH_REST_BYTES_MAX / 2));
-    assert!(prefixes[2].key(&format!("{key}x")).is_none(), "one byte too long");
-    assert!(prefixes[0].key(&format!("{}no-ids", prefixes[0].as_str())).is_some());
+    assert!(prefixes[2].key(format!("{key}x")).is_none(), "one byte too long");
+    assert!(prefixes[0].key(format!("{}no-ids", prefixes[0].as_str())).is_some());
 }

@@ -57,9 +57,9 @@ pub struct Coordinates {
     pub session: Option<SessionId>,
 }
 
-/// A level that files hang from.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Scope {
+/// A level that files hang from, as a path or a table names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Scope<'a> {
     /// One conversation.
     Session,
     /// One agent, across its sessions.
@@ -67,10 +67,10 @@ pub enum Scope {
     /// All agents of a workspace.
     Workspace,
     /// One read-only package, by its slug.
-    Skill(String),
+    Skill(&'a str),
 }
 
-impl fmt::Display for Scope {
+impl fmt::Display for Scope<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Session => f.write_str("session"),
@@ -222,10 +222,11 @@ impl KeyPrefix {
 
     /// Rebuilds a key that a listing under this prefix returned. `None`, so that it is left
     /// out, if it does not stand under the prefix or is no legal path there.
-    pub fn key(&self, listed: &str) -> Option<ObjectKey> {
+    pub fn key(&self, listed: impl Into<String>) -> Option<ObjectKey> {
+        let listed: String = listed.into();
         let below = listed.strip_prefix(&self.0)?;
-        check_rest(below_scope(listed).unwrap_or(below), "").ok()?;
-        Some(ObjectKey(listed.to_owned()))
+        check_rest(below_scope(&listed).unwrap_or(below), "").ok()?;
+        Some(ObjectKey(listed))
     }
 
     /// Rebuilds a folder directly under this prefix that a listing returned, as [`Self::key`] does.
@@ -250,10 +251,10 @@ impl fmt::Debug for KeyPrefix {
 }
 
 /// One place a turn can reach.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mount {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mount<'a> {
     /// What starts every path in it.
-    pub scope: Scope,
+    pub scope: Scope<'a>,
     /// What may be done there.
     pub access: Access,
 }
@@ -306,10 +307,10 @@ impl MountTable {
     }
 
     /// What the turn can reach, in the order in which people think of it.
-    pub fn mounts(&self) -> Vec<Mount> {
+    pub fn mounts(&self) -> Vec<Mount<'_>> {
         let stored = [Scope::Session, Scope::Agent, Scope::Workspace];
-        let skills = self.skills.slugs().map(|slug| Scope::Skill(slug.to_owned()));
-        let reachable = |scope: Scope| self.access(&scope).map(|access| Mount { scope, access });
+        let skills = self.skills.slugs().map(Scope::Skill);
+        let reachable = |scope| self.access(scope).map(|access| Mount { scope, access });
         stored.into_iter().chain(skills).filter_map(reachable).collect()
     }
 
@@ -318,14 +319,14 @@ impl MountTable {
     /// # Errors
     /// [`RefusalKind::Denied`], the same whether or not the file exists;
     /// [`RefusalKind::NotFound`] for a skill that is not bound or a file that it does not have.
-    pub fn resolve(&self, path: &GuestPath, need: Need) -> Result<Resolved, Refusal> {
-        self.check(&path.scope, need)?;
-        let Scope::Skill(slug) = &path.scope else {
-            let key = ObjectKey([self.prefix(&path.scope)?, &path.rest].concat());
+    pub fn resolve(&self, path: &GuestPath<'_>, need: Need) -> Result<Resolved, Refusal> {
+        self.check(path.scope, need)?;
+        let Scope::Skill(slug) = path.scope else {
+            let key = ObjectKey([self.prefix(path.scope)?, path.rest].concat());
             return Ok(Resolved { key, skill_file: None });
         };
         let skill = self.bound(slug)?;
-        let Some(file) = skill.files.get(&path.rest) else {
+        let Some(file) = skill.files.get(path.rest) else {
             let message = format!("there is no file `{path}` in that skill");
             return Err(Refusal::new(RefusalKind::NotFound, "not-found", message));
         };
@@ -336,34 +337,38 @@ impl MountTable {
     ///
     /// # Errors
     /// As [`Self::resolve`].
-    pub fn resolve_folder(&self, path: &FolderPath) -> Result<Folder, Refusal> {
+    pub fn resolve_folder(&self, path: &FolderPath<'_>) -> Result<Folder, Refusal> {
         let (scope, rest) = match path {
             FolderPath::Root => return Ok(Folder::Root),
             FolderPath::Skills => return Ok(Folder::Skills),
-            FolderPath::Below { scope, rest } => (scope, rest),
+            FolderPath::Below { scope, rest } => (*scope, rest),
         };
         self.check(scope, Need::Read)?;
         if let Scope::Skill(slug) = scope {
             self.bound(slug)?;
-            return Ok(Folder::Skill { slug: slug.clone(), rest: rest.clone() });
+            return Ok(Folder::Skill { slug: slug.to_owned(), rest: rest.clone() });
         }
         Ok(Folder::Stored(KeyPrefix(format!("{}{rest}", self.prefix(scope)?))))
     }
 
     /// The path under which this turn knows a stored object; `None` if it knows it under none.
-    pub fn path_of(&self, key: &ObjectKey) -> Option<GuestPath> {
+    pub fn path_of<'k>(&self, key: &'k ObjectKey) -> Option<GuestPath<'k>> {
+        self.path_of_key(&key.0)
+    }
+
+    fn path_of_key<'k>(&self, key: &'k str) -> Option<GuestPath<'k>> {
         [Scope::Session, Scope::Agent, Scope::Workspace].into_iter().find_map(|scope| {
-            self.access(&scope)?;
-            let rest = key.0.strip_prefix(self.prefix(&scope).ok()?)?;
+            self.access(scope)?;
+            let rest = key.strip_prefix(self.prefix(scope).ok()?)?;
             check_rest(rest, "").ok()?;
-            Some(GuestPath { scope, rest: rest.to_owned() })
+            Some(GuestPath { scope, rest })
         })
     }
 
     /// As [`Self::path_of`], for a folder; ends in `/`.
     pub fn folder_path_of(&self, prefix: &KeyPrefix) -> Option<String> {
-        let key = ObjectKey(prefix.0.strip_suffix('/')?.to_owned());
-        self.path_of(&key).map(|path| format!("{path}/"))
+        let path = self.path_of_key(prefix.0.strip_suffix('/')?)?;
+        Some(format!("{path}/"))
     }
 
     /// The skill bound to a slug.
@@ -393,7 +398,7 @@ impl MountTable {
         Refusal { suggestions, ..refusal }
     }
 
-    fn access(&self, scope: &Scope) -> Option<Access> {
+    fn access(&self, scope: Scope<'_>) -> Option<Access> {
         match scope {
             Scope::Session => self.coordinates.session.map(|_| Access::ReadWrite),
             Scope::Agent => self.grant.agent,
@@ -402,7 +407,7 @@ impl MountTable {
         }
     }
 
-    fn check(&self, scope: &Scope, need: Need) -> Result<(), Refusal> {
+    fn check(&self, scope: Scope<'_>, need: Need) -> Result<(), Refusal> {
         match (self.access(scope), need) {
             (Some(Access::ReadWrite), _) | (Some(Access::ReadOnly), Need::Read) => Ok(()),
             (Some(Access::ReadOnly), Need::Write) => {
@@ -413,7 +418,7 @@ impl MountTable {
         }
     }
 
-    fn prefix(&self, scope: &Scope) -> Result<&str, Refusal> {
+    fn prefix(&self, scope: Scope<'_>) -> Result<&str, Refusal> {
         let prefix = match scope {
             Scope::Session => self.prefixes.session.as_ref(),
             Scope::Agent => Some(&self.prefixes.agent),
@@ -487,14 +492,16 @@ impl Deletion {
     }
 }
 
-fn not_granted(scope: &Scope) -> Refusal {
+fn not_granted(scope: Scope<'_>) -> Refusal {
     let message = format!("this turn has no grant on `{scope}/`");
     Refusal::new(RefusalKind::Denied, "not-granted", message)
 }
 
 /// Where a skill's file is published, by its content.
 pub fn skill_blob(owner: WorkspaceId, sha256: Sha256) -> ObjectKey {
-    ObjectKey(format!("skills/{owner}/{sha256}"))
+    let mut id = Uuid::encode_buffer();
+    let id: &str = owner.0.as_hyphenated().encode_lower(&mut id);
+    ObjectKey(["skills/", id, "/", sha256.write_hex(&mut [0; skill::HEX_BYTES])].concat())
 }
 
 #[cfg(test)]

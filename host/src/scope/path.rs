@@ -11,21 +11,29 @@ const RESERVED: &str = ".bailiwick-";
 /// No legal path is longer: the longest scope, a `/` and the longest rest.
 const PATH_BYTES_MAX: usize = "skill/".len() + SLUG_BYTES_MAX + 1 + PATH_REST_BYTES_MAX;
 
-/// A caller's name for a file: `<scope>/<rest>`, legal in every part.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct GuestPath {
-    pub(super) scope: Scope,
-    pub(super) rest: String,
+/// A caller's name for a file: `<scope>/<rest>`, legal in every part. It has one spelling: what
+/// was read is what [`fmt::Display`] writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GuestPath<'a> {
+    pub(super) scope: Scope<'a>,
+    pub(super) rest: &'a str,
 }
 
-impl GuestPath {
+impl<'a> GuestPath<'a> {
     /// Reads a path. What breaks a rule is refused, never repaired: a repaired path reads the
     /// wrong file and reports success.
     ///
     /// # Errors
     /// [`RefusalKind::Invalid`] naming the rule, and the right spelling where there is one;
     /// [`RefusalKind::NoScope`] if the first segment is no scope.
-    pub fn parse(path: &str) -> Result<Self, Refusal> {
+    pub fn parse(path: &'a str) -> Result<Self, Refusal> {
+        match Self::plain(path) {
+            Some(plain) => Ok(plain),
+            None => Self::by_the_rules(path),
+        }
+    }
+
+    pub(super) fn by_the_rules(path: &'a str) -> Result<Self, Refusal> {
         check_shape(path)?;
         let (scope, rest) = split_scope(path)?;
         if rest.is_empty() {
@@ -33,22 +41,36 @@ impl GuestPath {
                 format!("`{path}` is a folder: name a file in it, such as `{path}/notes.md`");
             return Err(Refusal::invalid("names-a-folder", message));
         }
-        check_rest(rest, path)?;
-        Ok(Self { scope, rest: rest.to_owned() })
+        check_rest_by_the_rules(rest, path)?;
+        Ok(Self { scope, rest })
+    }
+
+    /// Reads a path that is legal at a glance, as nearly every one is: each call of a guest comes
+    /// through here. `None` leaves it to the rules.
+    pub(super) fn plain(path: &'a str) -> Option<Self> {
+        if path.len() > PATH_BYTES_MAX {
+            return None;
+        }
+        let (scope, rest) = split_scope(path).ok()?;
+        let is_plain_scope = match scope {
+            Scope::Skill(slug) => is_plain(slug),
+            Scope::Session | Scope::Agent | Scope::Workspace => true,
+        };
+        (is_plain_scope && is_plain_rest(rest)).then_some(Self { scope, rest })
     }
 
     /// Where it hangs from.
-    pub fn scope(&self) -> &Scope {
-        &self.scope
+    pub fn scope(&self) -> Scope<'a> {
+        self.scope
     }
 
     /// What stands below the scope.
-    pub fn rest(&self) -> &str {
-        &self.rest
+    pub fn rest(&self) -> &'a str {
+        self.rest
     }
 }
 
-impl fmt::Display for GuestPath {
+impl fmt::Display for GuestPath<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.scope, self.rest)
     }
@@ -56,7 +78,7 @@ impl fmt::Display for GuestPath {
 
 /// A caller's name for a folder. A trailing `/`, which listings end a folder in, is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FolderPath {
+pub enum FolderPath<'a> {
     /// The empty path: every mount.
     Root,
     /// `skill`: every skill bound.
@@ -64,18 +86,18 @@ pub enum FolderPath {
     /// A scope, or a folder below it (then `rest` ends in `/`; it is empty for the scope itself).
     Below {
         /// Where it hangs from.
-        scope: Scope,
+        scope: Scope<'a>,
         /// What stands below the scope: empty, or ending in `/`.
         rest: String,
     },
 }
 
-impl FolderPath {
+impl<'a> FolderPath<'a> {
     /// Reads a folder's path.
     ///
     /// # Errors
     /// As [`GuestPath::parse`].
-    pub fn parse(path: &str) -> Result<Self, Refusal> {
+    pub fn parse(path: &'a str) -> Result<Self, Refusal> {
         if path.is_empty() {
             return Ok(Self::Root);
         }
@@ -93,7 +115,7 @@ impl FolderPath {
     }
 }
 
-fn split_scope(path: &str) -> Result<(Scope, &str), Refusal> {
+fn split_scope(path: &str) -> Result<(Scope<'_>, &str), Refusal> {
     let (first, rest) = path.split_once('/').unwrap_or((path, ""));
     let scope = match first {
         "session" => Scope::Session,
@@ -106,7 +128,7 @@ fn split_scope(path: &str) -> Result<(Scope, &str), Refusal> {
                     "`skill` is a folder: name a skill and a file, as in `skill/<slug>/SKILL.md`";
                 return Err(Refusal::invalid("names-a-folder", message));
             }
-            return Ok((Scope::Skill(slug.to_owned()), rest));
+            return Ok((Scope::Skill(slug), rest));
         }
         _ => {
             let message = format!(
@@ -116,6 +138,21 @@ fn split_scope(path: &str) -> Result<(Scope, &str), Refusal> {
         }
     };
     Ok((scope, rest))
+}
+
+/// Whether a segment breaks no rule, at a glance. Where it may, the rules below decide.
+fn is_plain(segment: &str) -> bool {
+    // `0xc2` starts the control characters beyond ASCII, and a few others.
+    let is_odd = |byte: u8| byte < b' ' || matches!(byte, b'\\' | 0x7f | 0xc2);
+    let is_special = || matches!(segment, "." | "..") || segment.starts_with(RESERVED);
+    (1..=PATH_SEGMENT_BYTES_MAX).contains(&segment.len())
+        && !segment.bytes().any(is_odd)
+        && !(segment.starts_with('.') && is_special())
+}
+
+/// The same of all that stands below a scope.
+fn is_plain_rest(rest: &str) -> bool {
+    rest.len() <= PATH_REST_BYTES_MAX && rest.split('/').all(is_plain)
 }
 
 /// The rules that hold for every segment, the scope's included.
@@ -162,6 +199,13 @@ fn respelled(path: &str, reason: &str) -> Option<String> {
 
 /// The rules for what stands below a scope.
 pub(super) fn check_rest(rest: &str, path: &str) -> Result<(), Refusal> {
+    match is_plain_rest(rest) {
+        true => Ok(()),
+        false => check_rest_by_the_rules(rest, path),
+    }
+}
+
+fn check_rest_by_the_rules(rest: &str, path: &str) -> Result<(), Refusal> {
     check_shape(rest)?;
     if rest.len() > PATH_REST_BYTES_MAX {
         let message = format!("a path is at most {PATH_REST_BYTES_MAX} bytes long below its scope");

@@ -49,6 +49,7 @@ pub(crate) fn check(path: &str, other: &str) {
     let parsed = GuestPath::parse(path);
     let folder = FolderPath::parse(path);
     let other_parsed = GuestPath::parse(other);
+    check_glance(path);
     for table in TABLES.iter() {
         for need in [Need::Read, Need::Write] {
             check_file(table, path, &parsed, need);
@@ -60,7 +61,7 @@ pub(crate) fn check(path: &str, other: &str) {
     }
 }
 
-fn check_file(table: &MountTable, path: &str, parsed: &Result<GuestPath, Refusal>, need: Need) {
+fn check_file(table: &MountTable, path: &str, parsed: &Result<GuestPath<'_>, Refusal>, need: Need) {
     let parsed = match parsed {
         Ok(parsed) => parsed,
         Err(refusal) => return check_refusal(&table.explain(path, refusal.clone()), path),
@@ -77,14 +78,14 @@ fn check_file(table: &MountTable, path: &str, parsed: &Result<GuestPath, Refusal
         return;
     }
     let mounts = table.mounts();
-    let mount = mounts.iter().find(|mount| mount.scope == *parsed.scope());
+    let mount = mounts.iter().find(|mount| mount.scope == parsed.scope());
     let access = mount.expect("only a granted mount resolves").access;
     assert!(need == Need::Read || access == Access::ReadWrite);
     let within = PREFIXES.iter().filter(|(_, prefix)| key.starts_with(prefix));
     let scopes: Vec<_> = within.map(|(scope, _)| *scope).collect();
     assert_eq!(scopes, [parsed.scope().to_string()], "exactly the prefix of its mount");
     assert!(key.split('/').all(|segment| !matches!(segment, "" | "." | "..")));
-    assert_eq!(table.path_of(&resolved.key), Some(parsed.clone()), "a listed key leads back");
+    assert_eq!(table.path_of(&resolved.key), Some(*parsed), "a listed key leads back");
     let (_, prefix) = PREFIXES
         .iter()
         .find(|(scope, _)| *scope == parsed.scope().to_string())
@@ -92,7 +93,7 @@ fn check_file(table: &MountTable, path: &str, parsed: &Result<GuestPath, Refusal
     assert_eq!(KeyPrefix((*prefix).to_owned()).key(key), Some(resolved.key));
 }
 
-fn check_folder(table: &MountTable, path: &str, parsed: &Result<FolderPath, Refusal>) {
+fn check_folder(table: &MountTable, path: &str, parsed: &Result<FolderPath<'_>, Refusal>) {
     let parsed = match parsed {
         Ok(parsed) => parsed,
         Err(refusal) => return check_refusal(&table.explain(path, refusal.clone()), path),
@@ -108,9 +109,9 @@ fn check_folder(table: &MountTable, path: &str, parsed: &Result<FolderPath, Refu
     }
 }
 
-fn check_injective(table: &MountTable, one: &GuestPath, two: &GuestPath) {
+fn check_injective(table: &MountTable, one: &GuestPath<'_>, two: &GuestPath<'_>) {
     // Skills are named by content: two of their paths may be one object.
-    let is_skill = |path: &GuestPath| matches!(path.scope(), Scope::Skill(_));
+    let is_skill = |path: &GuestPath<'_>| matches!(path.scope(), Scope::Skill(_));
     if is_skill(one) || is_skill(two) {
         return;
     }
@@ -129,5 +130,12 @@ fn check_refusal(refusal: &Refusal, path: &str) {
     }
     for suggestion in &refusal.suggestions {
         assert!(FolderPath::parse(suggestion).is_ok(), "a suggestion can be followed");
+    }
+}
+
+/// What is legal at a glance is legal by the rules, and reads the same.
+fn check_glance(path: &str) {
+    if let Some(plain) = GuestPath::plain(path) {
+        assert_eq!(GuestPath::by_the_rules(path), Ok(plain));
     }
 }

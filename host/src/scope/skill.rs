@@ -12,9 +12,25 @@ use crate::limits::SLUG_BYTES_MAX;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Sha256(pub [u8; 32]);
 
+/// Hexadecimal digits of a [`Sha256`].
+pub(super) const HEX_BYTES: usize = 64;
+
+impl Sha256 {
+    /// Its lower-case hexadecimal digits, written into `digits`.
+    pub(super) fn write_hex<'b>(&self, digits: &'b mut [u8; HEX_BYTES]) -> &'b str {
+        const DIGITS: [u8; 16] = *b"0123456789abcdef";
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0) {
+            pair[0] = DIGITS[usize::from(byte >> 4)];
+            pair[1] = DIGITS[usize::from(byte & 0xf)];
+        }
+        // Digits are ASCII.
+        std::str::from_utf8(digits).unwrap_or_default()
+    }
+}
+
 impl fmt::Display for Sha256 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(self.write_hex(&mut [0; HEX_BYTES]))
     }
 }
 

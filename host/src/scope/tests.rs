@@ -77,7 +77,8 @@ fn awkward_names_are_legal_and_keep_their_spelling() {
         longest.strip_suffix('z').unwrap(),
     ];
     for name in names {
-        let path = GuestPath::parse(&format!("workspace/{name}")).unwrap();
+        let path = format!("workspace/{name}");
+        let path = GuestPath::parse(&path).unwrap();
         assert_eq!(path.rest(), name);
         table(Grant::default()).resolve(&path, Need::Read).unwrap();
     }
@@ -177,6 +178,19 @@ fn folders_are_named_with_or_without_their_slash() {
     assert_eq!(FolderPath::parse("agent/a/b"), FolderPath::parse("agent/a/b/"));
     for path in ["/", "//", "session//", "agent/a//", "..", "agent/../session"] {
         FolderPath::parse(path).unwrap_err();
+    }
+}
+
+/// Parsing, checking and resolving a path allocates the key and nothing else.
+#[test]
+fn resolving_allocates_the_key_alone() {
+    let table = table(Grant::default());
+    for path in ["session/a/b.md", "agent/.env", "workspace/\u{a9}", "skill/pdf/guide.md"] {
+        let counted = allocation_counter::measure(|| {
+            let path = GuestPath::parse(path).unwrap();
+            drop(table.resolve(&path, Need::Read).unwrap());
+        });
+        assert_eq!(counted.count_total, 1, "{path}");
     }
 }
 

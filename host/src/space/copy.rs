@@ -49,7 +49,7 @@ impl Space {
         Ok(file)
     }
 
-    fn way(&self, (source, need): (&str, Need), target: &str) -> Result<Way, Error> {
+    fn way<'a>(&self, (source, need): (&'a str, Need), target: &'a str) -> Result<Way<'a>, Error> {
         let (source_path, from) = self.resolve(source, need)?;
         let (target_path, to) = self.resolve(target, Need::Write)?;
         if from.key == to.key {
@@ -63,7 +63,7 @@ impl Space {
 
     async fn copy_along(
         &self,
-        way: &Way,
+        way: &Way<'_>,
         pinned: Option<&Revision>,
         when: &Precondition,
     ) -> Result<File, Error> {
@@ -84,19 +84,19 @@ impl Space {
                 revision: copied.revision.clone(),
             });
         }
-        Ok(self.written(File::new(target, copied)))
+        Ok(self.written(File::at(target, copied)))
     }
 }
 
 /// From where to where a file is copied.
-struct Way {
-    source_path: GuestPath,
+struct Way<'a> {
+    source_path: GuestPath<'a>,
     from: Resolved,
-    target_path: GuestPath,
+    target_path: GuestPath<'a>,
     to: Resolved,
 }
 
-fn lifetime(scope: &Scope) -> u8 {
+fn lifetime(scope: Scope<'_>) -> u8 {
     match scope {
         Scope::Session => 0,
         Scope::Agent => 1,

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::within::{timed_out, within};
 use super::{Error, ErrorCode, Storage};
 use crate::limits::PAGE_FILES_MAX;
 use crate::scope::{Deletion, KeyPrefix, ObjectKey};
@@ -68,12 +69,9 @@ impl Storage {
         operation: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, Error> {
         let bound = Duration::from_millis(self.limits.operation_ms_max);
-        let timed_out = |_| StoreError::Unavailable {
-            effect,
-            source: anyhow::anyhow!("the operation did not end within {bound:?}"),
-        };
-        let result = tokio::time::timeout(bound, operation).await.map_err(timed_out);
-        result.and_then(|result| result).map_err(|error| Error::from_store(error, "it"))
+        let result = within(bound, operation).await;
+        let result = result.unwrap_or_else(|| Err(timed_out(bound, effect)));
+        result.map_err(|error| Error::from_store(error, "it"))
     }
 }
 

@@ -56,11 +56,11 @@ impl Space {
                 format!("one write takes at most {WRITE_BYTES_MAX} bytes: use a writer for more");
             return Err(Error::too_large("write", message));
         }
-        let (parsed, resolved) = self.resolve(path, Need::Write)?;
+        let (_, resolved) = self.resolve(path, Need::Write)?;
         let _room = self.hold(bytes.len()).await?;
         let put = self.store().put(&resolved.key, bytes, &when);
         let object = self.operate(path, Effect::Unknown, put).await?;
-        Ok(self.written(File::new(parsed.to_string(), object)))
+        Ok(self.written(File::new(path, object)))
     }
 
     pub(super) fn written(&self, file: File) -> File {
@@ -73,14 +73,14 @@ impl Space {
     /// # Errors
     /// `not-found`, so that a mistyped path is noticed; `conflict` if `when` does not hold.
     pub async fn delete(&self, path: &str, when: Precondition) -> Result<(), Error> {
-        let (parsed, resolved) = self.resolve(path, Need::Write)?;
+        let (_, resolved) = self.resolve(path, Need::Write)?;
         let found = self.operate(path, Effect::None, self.store().head(&resolved.key)).await?;
         if !when.holds(Some(&found.revision)) {
             return Err(Error::conflict(path));
         }
         let delete = self.store().delete(&resolved.key, &when);
         self.operate(path, Effect::Unknown, delete).await?;
-        self.record(FileEvent::Deleted { path: parsed.to_string() });
+        self.record(FileEvent::Deleted { path: path.to_owned() });
         Ok(())
     }
 
@@ -89,12 +89,12 @@ impl Space {
     /// # Errors
     /// `not-found`.
     pub async fn stat(&self, path: &str) -> Result<File, Error> {
-        let (parsed, resolved) = self.resolve(path, Need::Read)?;
+        let (_, resolved) = self.resolve(path, Need::Read)?;
         let object = match resolved.skill_file {
             Some(file) => skill_object(&file),
             None => self.operate(path, Effect::None, self.store().head(&resolved.key)).await?,
         };
-        Ok(File::new(parsed.to_string(), object))
+        Ok(File::new(path, object))
     }
 }
 

@@ -89,12 +89,12 @@ impl Space {
             Folder::Skill { slug, rest } => return Ok(vec![Place::Skill { slug, rest }]),
             Folder::Root | Folder::Skills => {}
         }
-        let is_skill = |scope: &Scope| matches!(scope, Scope::Skill(_));
+        let is_skill = |scope: &Scope<'_>| matches!(scope, Scope::Skill(_));
         let mounts = self.mounts().into_iter().map(|mount| mount.scope);
         let mut scopes: Vec<_> = mounts.filter(|scope| !skills_only || is_skill(scope)).collect();
         scopes.sort_by_key(ToString::to_string);
         if depth == Depth::Children {
-            let name = |scope: &Scope| match scope {
+            let name = |scope: &Scope<'_>| match scope {
                 Scope::Skill(_) if !skills_only => "skill/".to_owned(),
                 scope => format!("{scope}/"),
             };
@@ -105,7 +105,7 @@ impl Space {
         scopes.into_iter().map(|scope| self.place(scope)).collect()
     }
 
-    fn place(&self, scope: Scope) -> Result<Place, Error> {
+    fn place(&self, scope: Scope<'_>) -> Result<Place, Error> {
         let path = FolderPath::Below { scope, rest: String::new() };
         match self.0.table.resolve_folder(&path)? {
             Folder::Stored(prefix) => Ok(Place::Stored(prefix)),
@@ -151,7 +151,7 @@ impl Space {
                 let skill = self.0.table.bound(slug)?;
                 let shown = walk(skill.files(), rest, depth, token.as_deref(), limit);
                 let path = |name: &str| format!("skill/{slug}/{name}");
-                let file = |(name, file): (&String, _)| File::new(path(name), skill_object(file));
+                let file = |(name, file): (&String, _)| File::at(path(name), skill_object(file));
                 page.files.extend(shown.entries.into_iter().map(file));
                 page.folders.extend(shown.folders.iter().map(|name| path(name)));
                 Ok(shown.next)
@@ -177,7 +177,7 @@ impl Space {
         let list = self.store().list(prefix, depth, token.as_ref(), limit);
         let listing = self.operate("the folder", Effect::None, list).await?;
         let table = &self.0.table;
-        let file = |(key, object)| Some(File::new(table.path_of(&key)?.to_string(), object));
+        let file = |(key, object)| Some(File::at(table.path_of(&key)?.to_string(), object));
         page.files.extend(listing.objects.into_iter().filter_map(file));
         page.folders
             .extend(listing.folders.iter().filter_map(|folder| table.folder_path_of(folder)));

@@ -30,6 +30,7 @@ mod search;
 mod skills;
 mod spill;
 mod text;
+mod within;
 mod writer;
 
 pub use emptying::Emptied;
@@ -46,6 +47,7 @@ use ahead::Windows;
 use locks::KeyLocks;
 use room::{Held, HostRoom, HostSpare, Room, Spare};
 use seal::Seal;
+use within::{timed_out, within};
 
 /// A file, as a caller sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,13 +61,19 @@ pub struct File {
     /// Milliseconds since the Unix epoch, UTC.
     pub modified_ms: u64,
     /// Media type, by name.
-    pub media_type: String,
+    pub media_type: &'static str,
 }
 
 impl File {
-    fn new(path: String, object: Object) -> Self {
+    /// A file at a path that was resolved: a legal path is its own one spelling.
+    fn new(path: &str, object: Object) -> Self {
+        Self::at(path.to_owned(), object)
+    }
+
+    fn at(path: String, object: Object) -> Self {
         let Object { revision, size, modified_ms } = object;
-        let media_type = mime_guess::from_path(&path).first_or_octet_stream().to_string();
+        let media_type = mime_guess::from_path(&path).first_raw();
+        let media_type = media_type.unwrap_or("application/octet-stream");
         Self { path, size, revision, modified_ms, media_type }
     }
 }
@@ -191,7 +199,7 @@ struct Inner {
 
 impl Space {
     /// What the caller can reach.
-    pub fn mounts(&self) -> Vec<Mount> {
+    pub fn mounts(&self) -> Vec<Mount<'_>> {
         self.0.table.mounts()
     }
 
@@ -223,7 +231,7 @@ impl Space {
     }
 
     /// The one way from a caller's path to a key: parsed, checked against the grant, resolved.
-    fn resolve(&self, path: &str, need: Need) -> Result<(GuestPath, Resolved), Error> {
+    fn resolve<'p>(&self, path: &'p str, need: Need) -> Result<(GuestPath<'p>, Resolved), Error> {
         self.check_alive()?;
         let table = &self.0.table;
         let parsed = GuestPath::parse(path).map_err(|refusal| table.explain(path, refusal))?;
@@ -295,11 +303,8 @@ impl Space {
         effect: Effect,
         operation: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, Error> {
-        let timed_out = |_| StoreError::Unavailable {
-            effect,
-            source: anyhow::anyhow!("the operation did not end within {bound:?}"),
-        };
-        let result = tokio::time::timeout(bound, operation).await.map_err(timed_out);
-        result.and_then(|result| result).map_err(|error| Error::from_store(error, path))
+        let result = within(bound, operation).await;
+        let result = result.unwrap_or_else(|| Err(timed_out(bound, effect)));
+        result.map_err(|error| Error::from_store(error, path))
     }
 }

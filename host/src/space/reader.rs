@@ -57,8 +57,8 @@ impl Space {
                 format!("at most {bound} readers are open at once: close one"),
             )
         })?;
-        let (parsed, resolved) = self.resolve(path, Need::Read)?;
-        let (key, path) = (resolved.key, parsed.to_string());
+        let (_, resolved) = self.resolve(path, Need::Read)?;
+        let (key, path) = (resolved.key, path.to_owned());
         let window = self.0.windows.open();
         let (object, pin) = match &resolved.skill_file {
             Some(file) => (skill_object(file), None),
@@ -68,7 +68,7 @@ impl Space {
                 (object, Some(pin))
             }
         };
-        let file = File::new(path.clone(), object);
+        let file = File::new(&path, object);
         let source = Arc::new(Source { path, key, pin });
         let run = Run::Fresh;
         Ok(Reader { space: self.clone(), source, file, offset: 0, run, window, _place: place })

@@ -65,6 +65,10 @@ impl Room {
     /// Takes `amount`, waiting a bounded time for others to give it back. Where that is more
     /// than there is in all, it takes all.
     pub(super) async fn take(&self, amount: usize) -> Result<Held, Error> {
+        // Nobody is overtaken: while others wait, what is given back is theirs.
+        if let Some(held) = self.take_now(amount) {
+            return Ok(held);
+        }
         let amount = u32::try_from(amount.min(self.most)).map_err(|_| Error::busy())?;
         let both = async {
             // One's own bound first: a caller who waits for itself keeps nothing from others.

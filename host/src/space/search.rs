@@ -4,18 +4,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use regex::bytes::{Regex, RegexBuilder};
+use futures::stream::{self, StreamExt, TryStreamExt};
 use serde::{Deserialize, Serialize};
-use tokio::time::Instant;
 
-use super::listing::{At, Listed, check_limit};
+use super::listing::{At, check_limit};
 use super::{Error, ErrorCode, File, Space};
-use crate::limits::{
-    SEARCH_LINE_BYTES_MAX, SEARCH_MATCH_MS_MAX, SEARCH_PATTERN_BYTES_MAX, SEARCH_PIECE_BYTES_MAX,
-    SEARCH_PROGRAM_BYTES_MAX, SEARCH_READ_BYTES_MAX,
-};
+use crate::limits::{SEARCH_MATCH_MS_MAX, SEARCH_READ_BYTES_MAX};
 use crate::store::{Depth, Effect, StoreError};
+
+mod files;
+mod pattern;
+mod scan;
+
+use files::{Files, Start, Within, compile_glob};
+use pattern::Pattern;
+use scan::{Scan, Scanned, Text};
 
 /// What to look for, and where.
 #[derive(Clone, Copy, Debug)]
@@ -53,10 +56,14 @@ pub struct Matches {
 }
 
 /// Names looked at per listing, and listings per call.
-const LISTED_FILES: usize = 250;
-const LISTINGS_MAX: usize = 8;
-/// Read at once.
+const LISTED_FILES: usize = 1000;
+const LISTINGS_MAX: usize = 2;
+/// Read at once of one file, and of files that are searched together.
 const CHUNK_BYTES: u32 = 1 << 20;
+/// Files searched together: handing work to another thread costs as much as reading several.
+const BATCH_FILES: usize = 100;
+/// Files that are read at once, within the bounds of the turn and the host.
+const AHEAD_FILES: usize = 8;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Progress {
@@ -78,7 +85,7 @@ struct Inside {
 
 /// One call's work: what to match, what is found, what may still be read and how long matched.
 struct Call {
-    regex: Arc<Regex>,
+    pattern: Arc<Pattern>,
     limit: usize,
     found: Vec<Match>,
     bytes_left: u64,
@@ -100,7 +107,7 @@ impl Space {
     pub async fn search(&self, search: Search<'_>) -> Result<Matches, Error> {
         check_limit(search.limit)?;
         let mut call = Call {
-            regex: Arc::new(compile(search.pattern)?),
+            pattern: Arc::new(Pattern::compile(search.pattern)?),
             limit: search.limit as usize,
             found: Vec::new(),
             bytes_left: SEARCH_READ_BYTES_MAX,
@@ -127,27 +134,16 @@ impl Space {
             let at = progress.page.clone();
             let (page, next) = self.list_from(within.listed, at, LISTED_FILES).await?;
             let mut files = page.files;
-            files.sort_by(|one, other| one.path.cmp(&other.path));
-            for file in files {
-                if progress.done.as_ref().is_some_and(|done| file.path <= *done) {
-                    continue;
-                }
-                if within.globs.is_some() {
-                    // A glob can take milliseconds for one path: others may run in between.
-                    tokio::task::yield_now().await;
-                }
-                if !within.covers(&file.path) {
-                    continue;
-                }
+            files.sort_unstable_by(|one, other| one.path.cmp(&other.path));
+            files.retain(|file| progress.done.as_ref().is_none_or(|done| file.path > *done));
+            let mut files = Files { left: files.into_iter(), within };
+            while let Some(batch) = files.next_batch(call.bytes_left).await {
                 if call.is_over() {
                     return Ok(Some(progress));
                 }
-                let inside = progress.inside.take().filter(|inside| inside.path == file.path);
-                progress.inside = self.search_file(&file, inside, call).await?;
-                if progress.inside.is_some() {
+                if self.search_batch(batch, &mut progress, call).await? == Reached::Bound {
                     return Ok(Some(progress));
                 }
-                progress.done = Some(file.path);
             }
             let Some(page) = next else { return Ok(None) };
             progress = Progress { page, ..Progress::default() };
@@ -155,58 +151,101 @@ impl Space {
         Ok(Some(progress))
     }
 
-    /// Searches one file; answers where it stopped if the call is over before its end.
-    async fn search_file(
+    async fn search_batch(
         &self,
-        file: &File,
-        inside: Option<Inside>,
+        batch: Vec<File>,
+        progress: &mut Progress,
+        call: &mut Call,
+    ) -> Result<Reached, Error> {
+        let inside = progress.inside.take();
+        let starts = batch.iter().map(|file| Start::of(file, inside.as_ref()));
+        let starts: Vec<_> = starts.collect();
+        progress.inside = match &starts[..] {
+            [start] => self.search_alone(start, call).await?,
+            starts => self.search_together(starts, progress, call).await?,
+        };
+        if progress.inside.is_some() {
+            return Ok(Reached::Bound);
+        }
+        progress.done = batch.into_iter().next_back().map(|file| file.path);
+        Ok(Reached::End)
+    }
+
+    /// Searches one file; answers where it stopped if the call is over before its end.
+    async fn search_alone(
+        &self,
+        start: &Start<'_>,
         call: &mut Call,
     ) -> Result<Option<Inside>, Error> {
-        let inside = inside.filter(|inside| inside.revision == file.revision.0);
-        let (mut offset, mut line) = inside.map_or((0, 1), |inside| (inside.offset, inside.line));
+        let mut start = *start;
         loop {
-            let chunk = match self
-                .read_pinned(&file.path, offset, CHUNK_BYTES, Some(&file.revision))
-                .await
-            {
-                Ok(chunk) => chunk,
-                // Deleted or replaced since it was listed: what it was is gone.
-                Err(error) if matches!(error.code, ErrorCode::NotFound | ErrorCode::Conflict) => {
-                    return Ok(None);
-                }
-                Err(error) => return Err(error),
-            };
-            call.bytes_left = call.bytes_left.saturating_sub(chunk.bytes.len() as u64);
-            let is_end = offset.saturating_add(chunk.bytes.len() as u64) >= chunk.size;
-            if chunk.bytes.contains(&0) {
+            let Some((bytes, end)) = self.search_read(&start).await? else { return Ok(None) };
+            call.bytes_left = call.bytes_left.saturating_sub(bytes.len() as u64);
+            let bytes = if end == End::OfFile { bytes } else { whole_lines(bytes) };
+            let stopped = self.scan(vec![start.text(&bytes)], call).await?.stopped;
+            let used = stopped.map_or(bytes.len(), |stopped| stopped.used);
+            start = start.after(&bytes[..used]);
+            if start.offset >= start.file.size || used == 0 {
                 return Ok(None);
             }
-            let scanned = self.scan(&file.path, whole(&chunk.bytes, is_end), line, call).await?;
-            offset += scanned.used as u64;
-            line = line.saturating_add(scanned.lines);
-            if offset >= chunk.size || chunk.bytes.is_empty() {
-                return Ok(None);
-            }
-            if call.is_over() {
-                let (path, revision) = (file.path.clone(), file.revision.0.clone());
-                return Ok(Some(Inside { path, revision, offset, line }));
+            if stopped.is_some() || call.is_over() {
+                return Ok(Some(start.inside()));
             }
         }
     }
-}
 
-impl Space {
-    /// Matches on a thread of its own: a pattern can be slow, and no turn may wait for another's.
-    async fn scan(
+    /// Searches small files, several read at once, all matched in one go.
+    async fn search_together(
         &self,
-        path: &str,
-        bytes: Bytes,
-        first_line: u32,
+        starts: &[Start<'_>],
+        progress: &mut Progress,
         call: &mut Call,
-    ) -> Result<Scanned, Error> {
+    ) -> Result<Option<Inside>, Error> {
+        let reads: Vec<_> = starts.iter().map(|start| self.search_read(start)).collect();
+        let read = stream::iter(reads).buffered(AHEAD_FILES).try_collect::<Vec<_>>().await?;
+        let read = starts.iter().zip(read).filter_map(|(start, read)| Some((start, read?.0)));
+        let (starts, bytes): (Vec<_>, Vec<_>) = read.unzip();
+        let read = bytes.iter().map(Bytes::len).sum::<usize>() as u64;
+        call.bytes_left = call.bytes_left.saturating_sub(read);
+        let text = |(start, bytes): (&&Start<'_>, &Bytes)| start.text(bytes);
+        let texts = starts.iter().zip(&bytes).map(text);
+        let Some(stopped) = self.scan(texts.collect(), call).await?.stopped else {
+            return Ok(None);
+        };
+        // What comes before is done, also where nothing of this one is.
+        if let Some(before) = stopped.text.checked_sub(1) {
+            progress.done = Some(starts[before].file.path.clone());
+        }
+        let bytes = &bytes[stopped.text][..stopped.used];
+        Ok(Some(starts[stopped.text].after(bytes).inside()))
+    }
+
+    /// Text of a file as it was listed; `None` if it is none, or is gone.
+    async fn search_read(&self, start: &Start<'_>) -> Result<Option<(Bytes, End)>, Error> {
+        let Start { file, offset, .. } = *start;
+        let left = file.size.saturating_sub(offset);
+        if left == 0 {
+            return Ok(None);
+        }
+        let length = u32::try_from(left).unwrap_or(u32::MAX).min(CHUNK_BYTES);
+        let read = self.read_pinned(&file.path, offset, length, Some(&file.revision)).await;
+        let bytes = match read {
+            Ok(chunk) => chunk.bytes,
+            // Deleted or replaced since it was listed: what it was is gone.
+            Err(error) if matches!(error.code, ErrorCode::NotFound | ErrorCode::Conflict) => {
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        let end = if bytes.len() as u64 >= left { End::OfFile } else { End::OfChunk };
+        Ok(memchr::memchr(0, &bytes).is_none().then_some((bytes, end)))
+    }
+
+    /// Matches on a thread of its own: a pattern can be slow, and no turn may wait for another's.
+    async fn scan(&self, texts: Vec<Text>, call: &mut Call) -> Result<Scanned, Error> {
         let matches_max = call.limit.saturating_sub(call.found.len());
-        let (regex, path, time_left) = (call.regex.clone(), path.to_owned(), call.time_left);
-        let scan = Scan { regex, path, bytes, first_line, matches_max, time_left };
+        let (pattern, time_left) = (call.pattern.clone(), call.time_left);
+        let scan = Scan { pattern, texts, matches_max, time_left };
         let scanned = async {
             tokio::task::spawn_blocking(|| scan.run()).await.map_err(StoreError::unchanged)
         };
@@ -217,119 +256,27 @@ impl Space {
     }
 }
 
-/// The files that a search is about.
-struct Within<'a> {
-    listed: &'a Listed,
-    folder: &'a str,
-    globs: Option<&'a Gitignore>,
+/// How far a call came with its files.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reached {
+    End,
+    /// It is over before: by its matches, its bytes or its time.
+    Bound,
 }
 
-impl Within<'_> {
-    fn covers(&self, path: &str) -> bool {
-        let folder = self.folder.trim_end_matches('/');
-        let below = path.strip_prefix(folder).unwrap_or(path).trim_start_matches('/');
-        self.globs.is_none_or(|globs| globs.matched_path_or_any_parents(below, false).is_ignore())
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    OfFile,
+    OfChunk,
+}
+
+/// As much of a chunk as is whole lines; all of it where it holds no line's end.
+fn whole_lines(bytes: Bytes) -> Bytes {
+    match memchr::memrchr(b'\n', &bytes) {
+        Some(end) => bytes.slice(..=end),
+        None => bytes,
     }
 }
 
-/// As much of a chunk as is whole lines; all of it at the end, or where it holds no line's end.
-fn whole(bytes: &Bytes, is_end: bool) -> Bytes {
-    let end = memchr::memrchr(b'\n', bytes).filter(|_| !is_end);
-    end.map_or_else(|| bytes.clone(), |end| bytes.slice(..=end))
-}
-
-/// Lines to look at.
-struct Scan {
-    regex: Arc<Regex>,
-    path: String,
-    bytes: Bytes,
-    first_line: u32,
-    matches_max: usize,
-    time_left: Duration,
-}
-
-/// What was looked at: how many bytes and lines, how long, and what is there.
-struct Scanned {
-    used: usize,
-    lines: u32,
-    took: Duration,
-    found: Vec<Match>,
-}
-
-impl Scan {
-    /// Looks at pieces until there are matches enough or the time is over; at one in any case.
-    fn run(self) -> Scanned {
-        let started = Instant::now();
-        let mut scanned = Scanned { used: 0, lines: 0, took: Duration::ZERO, found: Vec::new() };
-        // A line is shown once, whichever of its pieces match.
-        let mut is_shown = false;
-        for piece in pieces(&self.bytes) {
-            if !is_shown && scanned.found.len() >= self.matches_max {
-                break;
-            }
-            let text = piece.strip_suffix(b"\n").unwrap_or(piece);
-            let text = text.strip_suffix(b"\r").unwrap_or(text);
-            if !is_shown && self.regex.is_match(text) {
-                let line = self.first_line.saturating_add(scanned.lines);
-                scanned.found.push(Match { path: self.path.clone(), line, text: shown(text) });
-                is_shown = true;
-            }
-            scanned.used += piece.len();
-            if piece.ends_with(b"\n") {
-                scanned.lines += 1;
-                is_shown = false;
-            }
-            scanned.took = started.elapsed();
-            if !is_shown && scanned.took >= self.time_left {
-                break;
-            }
-        }
-        scanned
-    }
-}
-
-/// The lines, their ends included; a longer one in pieces.
-fn pieces(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let lines = bytes.split_inclusive(|byte| *byte == b'\n');
-    lines.flat_map(|line| line.chunks(SEARCH_PIECE_BYTES_MAX))
-}
-
-fn shown(line: &[u8]) -> String {
-    let cut = &line[..line.len().min(SEARCH_LINE_BYTES_MAX)];
-    let mut text = String::from_utf8_lossy(cut).into_owned();
-    if cut.len() < line.len() {
-        text.truncate(text.trim_end_matches('\u{fffd}').len());
-        text.push('…');
-    }
-    text
-}
-
-fn compile(pattern: &str) -> Result<Regex, Error> {
-    if pattern.len() > SEARCH_PATTERN_BYTES_MAX {
-        let message = format!("a pattern is at most {SEARCH_PATTERN_BYTES_MAX} bytes");
-        return Err(Error::too_large("pattern", message));
-    }
-    let built = RegexBuilder::new(pattern)
-        .size_limit(SEARCH_PROGRAM_BYTES_MAX)
-        .dfa_size_limit(2 * SEARCH_PROGRAM_BYTES_MAX)
-        .nest_limit(64)
-        .build();
-    built.map_err(|error| match error {
-        regex::Error::CompiledTooBig(_) => {
-            Error::too_large("pattern", "that pattern is too large once compiled: repeat less")
-        }
-        error => Error::invalid("pattern", format!("that is not a regular expression: {error}")),
-    })
-}
-
-fn compile_glob(glob: &str) -> Result<Gitignore, Error> {
-    if glob.len() > SEARCH_PATTERN_BYTES_MAX {
-        return Err(Error::too_large(
-            "glob",
-            format!("a glob is at most {SEARCH_PATTERN_BYTES_MAX} bytes"),
-        ));
-    }
-    let mut builder = GitignoreBuilder::new("");
-    let added = builder.add_line(None, glob).and_then(|builder| builder.build());
-    added.map_err(|error| Error::invalid("glob", format!("that is not a glob: {error}")))
-}
+#[cfg(test)]
+mod tests;

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use tokio::time::Instant;
 
 use super::room::Held;
+use super::within::within;
 use super::{Error, ErrorCode, File, Space};
 use crate::limits::{EDIT_BYTES_MAX, READ_BYTES_MAX, TEXT_SLICE_BYTES_MAX};
 use crate::scope::{Need, ObjectKey};
@@ -147,11 +148,11 @@ impl Space {
         when: &Precondition,
         change: impl Fn(Option<&[u8]>) -> Result<Vec<u8>, Error> + Send,
     ) -> Result<File, Error> {
-        let (parsed, resolved) = self.resolve(path, Need::Write)?;
+        let (_, resolved) = self.resolve(path, Need::Write)?;
         let bound = Duration::from_millis(self.limits().operation_ms_max);
         let until = Instant::now() + bound;
         let lock = self.0.storage.locks.lock(&resolved.key);
-        let _lock = tokio::time::timeout(bound, lock).await.map_err(|_| Error::busy())?;
+        let _lock = within(bound, lock).await.ok_or_else(Error::busy)?;
         while Instant::now() < until {
             let _room;
             let current = match self.current(path, &resolved.key).await? {
@@ -170,7 +171,7 @@ impl Space {
             let changed = Bytes::from(change(current.as_ref().map(|(_, bytes)| &bytes[..]))?);
             let put = self.store().put(&resolved.key, changed, &unchanged);
             match self.operate(path, Effect::Unknown, put).await {
-                Ok(object) => return Ok(self.written(File::new(parsed.to_string(), object))),
+                Ok(object) => return Ok(self.written(File::new(path, object))),
                 Err(error) if error.is_conflict() => {
                     let pause = rand::random_range(1..20);
                     tokio::time::sleep(Duration::from_millis(pause)).await;

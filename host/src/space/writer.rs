@@ -45,7 +45,7 @@ impl Space {
     /// # Errors
     /// `too-large` over the turn's bound of open writers.
     pub async fn open_writer(&self, path: &str, when: Precondition) -> Result<Writer, Error> {
-        let (parsed, resolved) = self.resolve(path, Need::Write)?;
+        let (_, resolved) = self.resolve(path, Need::Write)?;
         let place = self.0.writers.clone().try_acquire_owned().map_err(|_| {
             let bound = self.limits().turn_writers_max;
             Error::too_large(
@@ -56,7 +56,7 @@ impl Space {
         let upload = self.store().upload(&resolved.key, when);
         let mut upload = self.operate(path, Effect::None, upload).await?;
         upload.lend(self.0.spare.clone());
-        let path = parsed.to_string();
+        let path = path.to_owned();
         let give_up_within = Duration::from_millis(self.limits().transfer_ms_max);
         let held_bytes_max = upload.held_bytes_max();
         let (upload, held, held_bytes) = (Some(upload), Vec::new(), 0);
@@ -95,7 +95,7 @@ impl Writer {
         let upload = open.and_then(|mut open| open.upload.take().map(|upload| (upload, open)));
         let (upload, _held) = upload.ok_or_else(|| Error::closed("writer"))?;
         let object = self.space.transfer(&self.path, upload.complete()).await?;
-        Ok(self.space.written(File::new(self.path.clone(), object)))
+        Ok(self.space.written(File::new(&self.path, object)))
     }
 
     /// Gives it up: what was at the path stays.

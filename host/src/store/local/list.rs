@@ -89,7 +89,7 @@ impl Level {
     fn below(&self, entry: &Entry) -> Self {
         let after = self.after.strip_prefix(&entry.segment).unwrap_or_default();
         Self::new(
-            format!("{}/{}", self.path, entry.name),
+            format!("{}/{}", self.path, entry.name()),
             format!("{}{}", self.key, entry.segment),
             after.to_owned(),
         )
@@ -199,11 +199,11 @@ impl<'a> Walk<'a> {
     fn object(&mut self, entry: &Entry) -> Result<Option<Shown>, StoreError> {
         let (disk, prefix) = (self.disk, self.prefix);
         let Some(level) = self.levels.last_mut() else { return Ok(None) };
-        let Some(key) = prefix.key(&format!("{}{}", level.key, entry.segment)) else {
+        let Some(key) = prefix.key([level.key.as_str(), &entry.segment].concat()) else {
             return Ok(None);
         };
         let Some(folder) = level.folder(disk)? else { return Ok(None) };
-        let object = match folder.symlink_metadata(&entry.name) {
+        let object = match folder.symlink_metadata(entry.name()) {
             Ok(metadata) if metadata.is_file() => Some(read::object(&metadata)),
             // It may have given way to a folder since its name was read.
             Ok(metadata) if metadata.is_dir() => commit::current(disk, &key)?,

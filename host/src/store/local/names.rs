@@ -143,7 +143,8 @@ fn push(path: &mut String, segment: &str) {
     }
 }
 
-fn is_as_it_is(segment: &str) -> bool {
+/// Whether a segment's name on disk is the segment.
+pub(super) fn is_as_it_is(segment: &str) -> bool {
     segment.len() <= NAME_BYTES_MAX
         && !segment.bytes().any(is_refused)
         && !segment.ends_with(is_refused_last)

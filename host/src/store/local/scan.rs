@@ -1,10 +1,11 @@
 //! Reading the names in a folder. They come in no order, and may be many: a pass keeps the smallest
 //! that are wanted, never more than a page of them.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::io;
 
-use cap_std::fs::{Dir, DirEntry, MetadataExt};
+use cap_std::fs::{Dir, MetadataExt};
+use rustix::fs::{AtFlags, DirEntry, FileType, statat};
 
 use super::errors::unchanged;
 use super::names::{self, DISPLACED, DiskName, Read};
@@ -21,8 +22,20 @@ const QUIET_MS: u64 = 100;
 pub(super) struct Entry {
     /// As keys have it.
     pub(super) segment: String,
+    /// As it is on disk, where that is not the segment's own spelling.
+    escaped: Option<String>,
+}
+
+impl Entry {
     /// As it is on disk.
-    pub(super) name: String,
+    pub(super) fn name(&self) -> &str {
+        let plain = self.segment.strip_suffix('/').unwrap_or(&self.segment);
+        self.escaped.as_deref().unwrap_or(plain)
+    }
+
+    fn is_displaced(&self) -> bool {
+        self.escaped.as_ref().is_some_and(|name| name.ends_with(DISPLACED))
+    }
 }
 
 /// Whether a folder may hold more than what was kept.
@@ -67,42 +80,99 @@ fn changed_ns(folder: &Dir) -> io::Result<u64> {
 }
 
 fn pass(folder: &Dir, limit: usize, wanted: impl Fn(&str) -> bool) -> io::Result<Seen> {
-    let mut kept: BTreeMap<String, String> = BTreeMap::new();
-    let mut rest = Rest::Seen;
-    for entry in folder.entries()? {
-        let Some(entry) = read(folder, &entry?) else { continue };
-        // Twice the same file, which this store never makes: it is found under its plain name.
-        let twice = entry.name.ends_with(DISPLACED) && kept.contains_key(&entry.segment);
-        if twice || !wanted(&entry.segment) {
+    let mut smallest = Smallest::new(limit);
+    for entry in rustix::fs::Dir::read_from(folder)? {
+        let entry = entry?;
+        let Ok(name) = entry.file_name().to_str() else { continue };
+        let Some(kind) = kind(folder, &entry, name) else { continue };
+        // Nearly every name in a folder that holds many: looked at before it is kept.
+        if kind == FileType::RegularFile && names::is_as_it_is(name) {
+            if wanted(name) && smallest.has_room_for(name) {
+                smallest.keep(Entry { segment: name.to_owned(), escaped: None });
+            }
             continue;
         }
-        kept.insert(entry.segment, entry.name);
-        if kept.len() > limit {
-            kept.pop_last();
-            rest = Rest::Unknown;
+        let Some(entry) = read(folder, name, kind) else { continue };
+        if wanted(&entry.segment) && smallest.has_room_for(&entry.segment) {
+            smallest.keep(entry);
         }
     }
-    let kept = kept.into_iter().map(|(segment, name)| Entry { segment, name });
-    Ok((kept.collect(), rest))
+    Ok(smallest.seen())
+}
+
+/// The smallest entries of those that it is handed.
+struct Smallest {
+    limit: usize,
+    kept: Vec<Entry>,
+    /// What is not below this is not among them.
+    below: Option<String>,
+    rest: Rest,
+}
+
+impl Smallest {
+    fn new(limit: usize) -> Self {
+        Self { limit, kept: Vec::new(), below: None, rest: Rest::Seen }
+    }
+
+    fn has_room_for(&mut self, segment: &str) -> bool {
+        let has_room = self.below.as_ref().is_none_or(|below| segment < below.as_str());
+        if !has_room {
+            self.rest = Rest::Unknown;
+        }
+        has_room
+    }
+
+    fn keep(&mut self, entry: Entry) {
+        self.kept.push(entry);
+        // Seldom, so that a pass takes time with the names, and little more.
+        if self.kept.len() >= 2 * self.limit + 100 {
+            self.trim();
+        }
+    }
+
+    fn trim(&mut self) {
+        let order = |entry: &Entry| entry.is_displaced();
+        self.kept.sort_unstable_by(|one, other| {
+            one.segment.cmp(&other.segment).then(order(one).cmp(&order(other)))
+        });
+        // Twice the same file, which this store never makes: it is found under its plain name.
+        self.kept.dedup_by(|later, earlier| later.segment == earlier.segment);
+        if self.kept.len() > self.limit {
+            self.below = self.kept.get(self.limit).map(|entry| entry.segment.clone());
+            self.kept.truncate(self.limit);
+            self.rest = Rest::Unknown;
+        }
+    }
+
+    fn seen(mut self) -> Seen {
+        self.trim();
+        (self.kept.into(), self.rest)
+    }
+}
+
+/// What kind of thing a name stands for; `None` if it is gone.
+fn kind(folder: &Dir, entry: &DirEntry, name: &str) -> Option<FileType> {
+    match entry.file_type() {
+        // Some filesystems do not say.
+        FileType::Unknown => {
+            let found = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+            Some(FileType::from_raw_mode(found.st_mode))
+        }
+        kind => Some(kind),
+    }
 }
 
 /// `None` for what is no file or folder of this store.
-fn read(folder: &Dir, entry: &DirEntry) -> Option<Entry> {
-    let name = entry.file_name().into_string().ok()?;
-    let kind = match entry.file_type().ok()? {
-        kind if kind.is_file() || kind.is_dir() || kind.is_symlink() => kind,
-        // Some filesystems do not say.
-        _ => folder.symlink_metadata(&name).ok()?.file_type(),
+fn read(folder: &Dir, name: &str, kind: FileType) -> Option<Entry> {
+    let segment = match kind {
+        FileType::Directory if matches!(name, "." | "..") => return None,
+        FileType::Directory => segment(folder, name)? + "/",
+        FileType::RegularFile => segment(folder, name.strip_suffix(DISPLACED).unwrap_or(name))?,
+        _ => return None,
     };
-    if kind.is_dir() {
-        let segment = segment(folder, &name)?;
-        return Some(Entry { segment: segment + "/", name });
-    }
-    if !kind.is_file() {
-        return None;
-    }
-    let segment = segment(folder, name.strip_suffix(DISPLACED).unwrap_or(&name))?;
-    Some(Entry { segment, name })
+    let plain = segment.strip_suffix('/').unwrap_or(&segment);
+    let escaped = (plain != name).then(|| name.to_owned());
+    Some(Entry { segment, escaped })
 }
 
 fn segment(folder: &Dir, name: &str) -> Option<String> {

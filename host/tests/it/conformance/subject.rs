@@ -219,13 +219,15 @@ impl Place {
 
     /// The key of a file of the session.
     pub(crate) fn key(&self, rest: &str) -> ObjectKey {
-        let path = GuestPath::parse(&format!("session/{rest}")).unwrap();
+        let path = format!("session/{rest}");
+        let path = GuestPath::parse(&path).unwrap();
         self.mounts.resolve(&path, Need::Write).unwrap().key
     }
 
     /// A folder of the session; empty for the session itself.
     pub(crate) fn folder(&self, rest: &str) -> KeyPrefix {
-        let path = FolderPath::parse(&format!("session/{rest}")).unwrap();
+        let path = format!("session/{rest}");
+        let path = FolderPath::parse(&path).unwrap();
         match self.mounts.resolve_folder(&path).unwrap() {
             Folder::Stored(prefix) => prefix,
             other => panic!("not a stored folder: {other:?}"),

@@ -51,12 +51,14 @@ fn mounts() -> MountTable {
 }
 
 fn key(rest: &str) -> ObjectKey {
-    let path = GuestPath::parse(&format!("workspace/{rest}")).unwrap();
+    let path = format!("workspace/{rest}");
+    let path = GuestPath::parse(&path).unwrap();
     mounts().resolve(&path, Need::Write).unwrap().key
 }
 
 fn prefix(rest: &str) -> KeyPrefix {
-    let path = FolderPath::parse(&format!("workspace/{rest}")).unwrap();
+    let path = format!("workspace/{rest}");
+    let path = FolderPath::parse(&path).unwrap();
     match mounts().resolve_folder(&path).unwrap() {
         Folder::Stored(prefix) => prefix,
         other => panic!("not a stored folder: {other:?}"),

@@ -1,0 +1,138 @@
+//! What is counted: one call on each of the paths that every turn takes.
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use anyhow::{Result, bail};
+use bailiwick::clock::SystemClock;
+use bailiwick::limits::Limits;
+use bailiwick::scope::{
+    Access, AgentId, Coordinates, Grant, GuestPath, MountTable, Need, SessionId, Sha256, Skill,
+    SkillFile, SkillTable, WorkspaceId,
+};
+use bailiwick::space::{Search, Space, Storage};
+use bailiwick::store::{Depth, LocalStore, MemoryStore, ObjectStore, Precondition};
+use bytes::Bytes;
+use uuid::Uuid;
+
+/// The paths, as `perform` knows them.
+pub(crate) const NAMES: [&str; 9] = [
+    "scope/resolve",
+    "scope/resolve-skill",
+    "scope/refuse",
+    "memory/stat",
+    "memory/read-4k",
+    "memory/write-4k",
+    "memory/list-1000",
+    "memory/search-100",
+    "directory/list-1000",
+];
+
+const FILE: &str = "session/reports/2026/summary.md";
+const SKILL_FILE: &str = "skill/pdf/scripts/fill.py";
+
+/// Does what a name says so many times.
+pub(crate) async fn perform(path: &str, times: u64) -> Result<()> {
+    match path.split_once('/') {
+        Some(("scope", call)) => scope(call, times),
+        Some(("memory", call)) => {
+            verb(call, times, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await
+        }
+        Some(("directory", call)) => {
+            let folder = tempfile::tempdir()?;
+            let store = LocalStore::open_ambient(folder.path(), Arc::new(SystemClock))?;
+            verb(call, times, Arc::new(store)).await
+        }
+        _ => bail!("there is no path `{path}`"),
+    }
+}
+
+fn scope(call: &str, times: u64) -> Result<()> {
+    let table = table()?;
+    let (path, need) = match call {
+        "resolve" => (FILE, Need::Write),
+        "resolve-skill" => (SKILL_FILE, Need::Read),
+        "refuse" => (SKILL_FILE, Need::Write),
+        _ => bail!("there is no call `{call}`"),
+    };
+    for _ in 0..times {
+        let resolved =
+            GuestPath::parse(black_box(path)).and_then(|path| table.resolve(&path, need));
+        drop(black_box(resolved));
+    }
+    Ok(())
+}
+
+async fn verb(call: &str, times: u64, store: Arc<dyn ObjectStore>) -> Result<()> {
+    let storage = Storage::new(store, Arc::new(SystemClock), Limits::default());
+    let space = storage.space(table()?);
+    let bytes = Bytes::from(vec![b'x'; 4096]);
+    space.write(FILE, bytes.clone(), Precondition::Always).await?;
+    match call {
+        "stat" => {
+            for _ in 0..times {
+                black_box(space.stat(FILE).await?);
+            }
+        }
+        "read-4k" => {
+            for _ in 0..times {
+                black_box(space.read(FILE, 0, 4096).await?);
+            }
+        }
+        "write-4k" => {
+            for _ in 0..times {
+                black_box(space.write(FILE, bytes.clone(), Precondition::Always).await?);
+            }
+        }
+        "list-1000" => list(&space, times).await?,
+        "search-100" => search(&space, times).await?,
+        _ => bail!("there is no call `{call}`"),
+    }
+    Ok(())
+}
+
+async fn list(space: &Space, times: u64) -> Result<()> {
+    for file in 0..1000 {
+        let path = format!("agent/listed/{file:04}.md");
+        space.write(&path, Bytes::new(), Precondition::Always).await?;
+    }
+    for _ in 0..times {
+        black_box(space.list("agent/listed", Depth::All, None, 1000).await?);
+    }
+    Ok(())
+}
+
+async fn search(space: &Space, times: u64) -> Result<()> {
+    let text = Bytes::from("a line of some length, as texts have them\n".repeat(100));
+    for file in 0..100 {
+        let path = format!("agent/searched/{file:04}.md");
+        space.write(&path, text.clone(), Precondition::Always).await?;
+    }
+    let search = Search {
+        folder: "agent/searched",
+        glob: None,
+        pattern: "no such (line|text)",
+        after: None,
+        limit: 100,
+    };
+    for _ in 0..times {
+        black_box(space.search(search).await?);
+    }
+    Ok(())
+}
+
+fn table() -> Result<MountTable> {
+    let coordinates = Coordinates {
+        workspace: WorkspaceId(Uuid::from_u128(1)),
+        agent: AgentId(Uuid::from_u128(2)),
+        session: Some(SessionId(Uuid::from_u128(3))),
+    };
+    let file = SkillFile { sha256: Sha256([7; 32]), size: 1, modified_ms: 0 };
+    let files = (0..50).map(|number| format!("reference/{number}.md"));
+    let files = files.chain(["scripts/fill.py".to_owned()]).map(|path| (path, file));
+    let skill = Skill::new(coordinates.workspace, files)?;
+    let mut skills = SkillTable::default();
+    skills.bind("pdf", Arc::new(skill))?;
+    let grant = Grant { agent: Some(Access::ReadWrite), workspace: Some(Access::ReadOnly) };
+    Ok(MountTable::new(coordinates, grant, skills))
+}
