@@ -5,6 +5,7 @@
 mod allocations;
 mod bare;
 mod clients;
+mod far;
 mod figure;
 mod machine;
 mod ours;

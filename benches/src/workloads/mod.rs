@@ -14,6 +14,7 @@ mod large_directory;
 mod large_s3;
 mod listing;
 mod many_turns;
+mod overlapping;
 mod scope_check;
 mod search;
 mod small_directory;
@@ -48,6 +49,7 @@ impl From<Vec<Figure>> for Found {
 pub(crate) fn all() -> Vec<Workload> {
     vec![
         host_calls::WORKLOAD,
+        overlapping::WORKLOAD,
         small_directory::WORKLOAD,
         small_s3::WORKLOAD,
         large_s3::WORKLOAD,
