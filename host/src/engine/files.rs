@@ -30,7 +30,7 @@ pub struct WriterHandle(Writer);
 /// The record `file`.
 #[derive(ComponentType, Lower)]
 #[component(record)]
-struct FileAnswer {
+pub(super) struct FileAnswer {
     path: String,
     size: u64,
     revision: String,
@@ -50,7 +50,7 @@ impl From<File> for FileAnswer {
 /// The record `chunk`.
 #[derive(ComponentType, Lower)]
 #[component(record)]
-struct ChunkAnswer {
+pub(super) struct ChunkAnswer {
     bytes: Bytes,
     size: u64,
     revision: String,
@@ -66,7 +66,7 @@ impl From<Chunk> for ChunkAnswer {
 /// The record `page`.
 #[derive(ComponentType, Lower)]
 #[component(record)]
-struct PageAnswer {
+pub(super) struct PageAnswer {
     files: Vec<FileAnswer>,
     folders: Vec<String>,
     next: Option<String>,

@@ -1,5 +1,5 @@
 //! What the world `bailiwick:agent/async-agent` has beside that of synchronous guests, as Rust
-//! sees it; generated from `wit/`.
+//! sees it; generated from `wit/`. Of the functions of `async-files`, none are used: see there.
 
 wasmtime::component::bindgen!({
     path: "../wit",

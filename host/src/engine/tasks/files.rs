@@ -1,119 +1,99 @@
 //! `bailiwick:storage/async-files` over a space.
 
+use bytes::Bytes;
 use tokio::sync::oneshot;
-use wasmtime::component::{Accessor, FutureReader, HasSelf, StreamReader};
+use wasmtime::component::{Accessor, Linker, LinkerInstance};
 
-use super::bindings::bailiwick::storage::async_files::{self, Reading};
 use super::calls::{Calls, Done};
 use super::{reading, writing};
-use crate::engine::bindings::bailiwick::storage::{files, types};
+use crate::engine::bindings::bailiwick::storage::files::Depth;
+use crate::engine::bindings::bailiwick::storage::types;
 use crate::engine::convert::refusal;
+use crate::engine::files::{ChunkAnswer, FileAnswer, PageAnswer};
 use crate::engine::state::TurnState;
 use crate::limits::{PAGE_FILES_MAX, PATH_REST_BYTES_MAX, READ_BYTES_MAX};
 use crate::space::{Error, Space};
 
 /// Where a call gets at its turn.
-pub(super) type Turn = Accessor<TurnState, HasSelf<TurnState>>;
+pub(super) type Turn = Accessor<TurnState>;
 /// The answer of a call: what it is for, or a refusal; or the end of the turn.
-type Answer<T> = wasmtime::Result<Result<T, types::Error>>;
+type Answer<T> = wasmtime::Result<(Result<T, types::Error>,)>;
 
 /// Most bytes of what is said of one file: its path, revision and media type.
 const FILE_BYTES: usize = PATH_REST_BYTES_MAX + 512;
 
-impl async_files::Host for TurnState {}
+/// Adds the interface to what a guest may import. Linked by hand, as `files` is.
+pub(in crate::engine) fn add_to_linker(linker: &mut Linker<TurnState>) -> wasmtime::Result<()> {
+    let mut files = linker.instance("bailiwick:storage/async-files@0.1.0")?;
+    add_content(&mut files)?;
+    add_names(&mut files)?;
+    files.func_wrap_concurrent("read-stream", |turn: &Turn, (path, offset)| {
+        Box::pin(async move { Ok((reading::open(turn, path, offset).await?,)) })
+    })?;
+    files.func_wrap_concurrent("write-stream", |turn: &Turn, (path, when, data, size)| {
+        Box::pin(async move { Ok((writing::write(turn, path, when, data, size).await?,)) })
+    })
+}
 
-impl async_files::HostWithStore<TurnState> for HasSelf<TurnState> {
-    async fn read(turn: &Turn, path: String, offset: u64, length: u32) -> Answer<files::Chunk> {
-        let answer_bytes = length.min(READ_BYTES_MAX) as usize + FILE_BYTES;
-        call(turn, path.len(), answer_bytes, |space| async move {
-            space.read(&path, offset, length).await
-        })
-        .await
-    }
+/// Verbs that move bytes.
+fn add_content(files: &mut LinkerInstance<'_, TurnState>) -> wasmtime::Result<()> {
+    files.func_wrap_concurrent(
+        "read",
+        |turn: &Turn, (path, offset, length): (String, _, u32)| {
+            let answer_bytes = length.min(READ_BYTES_MAX) as usize + FILE_BYTES;
+            Box::pin(call::<_, ChunkAnswer, _>(
+                turn,
+                path.len(),
+                answer_bytes,
+                move |space| async move { space.read(&path, offset, length).await },
+            ))
+        },
+    )?;
+    files.func_wrap_concurrent("write", |turn: &Turn, (path, bytes, when): (String, Bytes, _)| {
+        let arguments = path.len() + bytes.len() + size(&when);
+        Box::pin(call::<_, FileAnswer, _>(turn, arguments, FILE_BYTES, move |space| async move {
+            space.write(&path, bytes, when.into()).await
+        }))
+    })
+}
 
-    async fn write(
-        turn: &Turn,
-        path: String,
-        bytes: Vec<u8>,
-        precondition: types::Precondition,
-    ) -> Answer<types::File> {
-        let arguments = path.len() + bytes.len() + size(&precondition);
-        call(turn, arguments, FILE_BYTES, |space| async move {
-            space.write(&path, bytes.into(), precondition.into()).await
-        })
-        .await
-    }
-
-    async fn delete(turn: &Turn, path: String, precondition: types::Precondition) -> Answer<()> {
-        let arguments = path.len() + size(&precondition);
-        call(
-            turn,
-            arguments,
-            0,
-            |space| async move { space.delete(&path, precondition.into()).await },
-        )
-        .await
-    }
-
-    async fn stat(turn: &Turn, path: String) -> Answer<types::File> {
-        call(turn, path.len(), FILE_BYTES, |space| async move { space.stat(&path).await }).await
-    }
-
-    async fn list_files(
-        turn: &Turn,
-        folder: String,
-        depth: files::Depth,
-        after: Option<String>,
-        limit: u32,
-    ) -> Answer<files::Page> {
+/// Verbs that move none.
+fn add_names(files: &mut LinkerInstance<'_, TurnState>) -> wasmtime::Result<()> {
+    files.func_wrap_concurrent("delete", |turn: &Turn, (path, when): (String, _)| {
+        let arguments = path.len() + size(&when);
+        Box::pin(call::<_, (), _>(turn, arguments, 0, move |space| async move {
+            space.delete(&path, when.into()).await
+        }))
+    })?;
+    files.func_wrap_concurrent("stat", |turn: &Turn, (path,): (String,)| {
+        Box::pin(call::<_, FileAnswer, _>(turn, path.len(), FILE_BYTES, move |space| async move {
+            space.stat(&path).await
+        }))
+    })?;
+    files.func_wrap_concurrent("list-files", |turn: &Turn, list: ListArguments| {
+        let (folder, depth, after, limit) = list;
         let arguments = folder.len() + after.as_ref().map_or(0, String::len);
         let answer_bytes = limit.min(PAGE_FILES_MAX) as usize * FILE_BYTES;
-        call(turn, arguments, answer_bytes, |space| async move {
+        Box::pin(call::<_, PageAnswer, _>(turn, arguments, answer_bytes, move |space| async move {
             space.list(&folder, depth.into(), after.as_deref(), limit).await
-        })
-        .await
-    }
-
-    async fn copy(
-        turn: &Turn,
-        source: String,
-        target: String,
-        precondition: types::Precondition,
-    ) -> Answer<types::File> {
-        let arguments = source.len() + target.len() + size(&precondition);
-        call(turn, arguments, FILE_BYTES, |space| async move {
-            space.copy(&source, &target, precondition.into()).await
-        })
-        .await
-    }
-
-    async fn move_(
-        turn: &Turn,
-        source: String,
-        target: String,
-        precondition: types::Precondition,
-    ) -> Answer<types::File> {
-        let arguments = source.len() + target.len() + size(&precondition);
-        call(turn, arguments, FILE_BYTES, |space| async move {
-            space.relocate(&source, &target, precondition.into()).await
-        })
-        .await
-    }
-
-    async fn read_stream(turn: &Turn, path: String, offset: u64) -> Answer<Reading> {
-        reading::open(turn, path, offset).await
-    }
-
-    async fn write_stream(
-        turn: &Turn,
-        path: String,
-        precondition: types::Precondition,
-        data: StreamReader<u8>,
-        size: FutureReader<Option<u64>>,
-    ) -> Answer<types::File> {
-        writing::write(turn, path, precondition, data, size).await
-    }
+        }))
+    })?;
+    files.func_wrap_concurrent("copy", |turn: &Turn, (source, target, when): CopyArguments| {
+        let arguments = source.len() + target.len() + size(&when);
+        Box::pin(call::<_, FileAnswer, _>(turn, arguments, FILE_BYTES, move |space| async move {
+            space.copy(&source, &target, when.into()).await
+        }))
+    })?;
+    files.func_wrap_concurrent("move", |turn: &Turn, (source, target, when): CopyArguments| {
+        let arguments = source.len() + target.len() + size(&when);
+        Box::pin(call::<_, FileAnswer, _>(turn, arguments, FILE_BYTES, move |space| async move {
+            space.relocate(&source, &target, when.into()).await
+        }))
+    })
 }
+
+type ListArguments = (String, Depth, Option<String>, u32);
+type CopyArguments = (String, String, types::Precondition);
 
 /// Bytes of a precondition that the guest chose.
 pub(super) fn size(precondition: &types::Precondition) -> usize {
@@ -136,9 +116,9 @@ where
 {
     let done = match begin(turn, argument_bytes, answer_bytes, verb)? {
         Ok((_, answered)) => received(answered).await?,
-        Err(error) => return Ok(Err(refusal(error))),
+        Err(error) => return Ok((Err(refusal(error)),)),
     };
-    Ok(done.result.map(Into::into).map_err(refusal))
+    Ok((done.result.map(Into::into).map_err(refusal),))
 }
 
 /// A call that was begun, among the turn's others.

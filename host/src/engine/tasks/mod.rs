@@ -9,7 +9,6 @@ use std::pin::pin;
 use std::task::Poll;
 
 use wasmtime::Store;
-use wasmtime::component::{HasSelf, Linker};
 
 use super::bindings::exports::bailiwick::agent::turn as contract;
 use super::state::TurnState;
@@ -24,11 +23,7 @@ mod writing;
 pub(super) use bindings::AsyncAgentPre;
 pub(super) use bindings::exports::bailiwick::agent::async_turn;
 pub(super) use calls::Calls;
-
-/// What such a guest may import beside what every guest may.
-pub(super) fn add_to_linker(linker: &mut Linker<TurnState>) -> wasmtime::Result<()> {
-    bindings::bailiwick::storage::async_files::add_to_linker::<_, HasSelf<_>>(linker, |state| state)
-}
+pub(super) use files::add_to_linker;
 
 /// Runs the guest's turn, and its calls beside it. Once it has returned, nothing of it is polled
 /// again.

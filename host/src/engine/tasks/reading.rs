@@ -7,17 +7,28 @@ use bytes::{Buf, Bytes};
 use futures::FutureExt;
 use tokio::sync::oneshot;
 use wasmtime::StoreContextMut;
-use wasmtime::component::{Destination, FutureReader, StreamProducer, StreamReader, StreamResult};
+use wasmtime::component::{
+    ComponentType, Destination, FutureReader, Lower, StreamProducer, StreamReader, StreamResult,
+};
 
-use super::bindings::bailiwick::storage::async_files::Reading;
 use super::calls::Calls;
 use super::files::{Turn, begin, received};
 use crate::engine::bindings::bailiwick::storage::types;
 use crate::engine::convert::refusal;
+use crate::engine::files::FileAnswer;
 use crate::engine::limiter::HeldMemory;
 use crate::engine::state::TurnState;
 use crate::limits::STREAM_PIECE_BYTES;
 use crate::space::{Error, ErrorCode, Reader};
+
+/// The record `reading`.
+#[derive(ComponentType, Lower)]
+#[component(record)]
+pub(super) struct Reading {
+    file: FileAnswer,
+    data: StreamReader<u8>,
+    outcome: FutureReader<Outcome>,
+}
 
 /// Opens a file as a stream.
 pub(super) async fn open(
@@ -50,7 +61,7 @@ fn offer(turn: &Turn, (file, producer, outcome): Offer) -> wasmtime::Result<Read
 
 type Outcome = Result<(), types::Error>;
 /// What a guest gets of an open file, and how the host makes it.
-type Offer = (types::File, Producer, oneshot::Receiver<Outcome>);
+type Offer = (FileAnswer, Producer, oneshot::Receiver<Outcome>);
 
 /// Makes the stream, a piece at a time, as it is read. What is left of a piece is all that is
 /// held between two reads.

@@ -16,6 +16,7 @@ use super::calls::Calls;
 use super::files::{Turn, begin, received, size};
 use crate::engine::bindings::bailiwick::storage::types;
 use crate::engine::convert::refusal;
+use crate::engine::files::FileAnswer;
 use crate::engine::state::TurnState;
 use crate::limits::STREAM_PIECE_BYTES;
 use crate::space::{Error, ErrorCode, File, Writer};
@@ -30,7 +31,7 @@ pub(super) async fn write(
     precondition: types::Precondition,
     data: StreamReader<u8>,
     size_of_all: FutureReader<Option<u64>>,
-) -> wasmtime::Result<Result<types::File, types::Error>> {
+) -> wasmtime::Result<Result<FileAnswer, types::Error>> {
     // Whatever comes of the call, both of its ends are taken care of.
     let (pieces, given) = mpsc::channel(0);
     let (said, size_said) = oneshot::channel();
