@@ -66,6 +66,9 @@ pub const STREAM_PIECE_BYTES: usize = 256 << 10;
 pub const TURN_TEXT_BYTES_MAX: usize = 4 << 20;
 /// Longest name of a workspace, an agent or a session, in bytes.
 pub const NAME_BYTES_MAX: usize = 64;
+/// Core instances of one guest whose calls overlap, where [`Limits::guest_instances_max`] is not
+/// less: each may keep a stack of its own, up to half a MiB of it in use.
+pub const OVERLAPPING_INSTANCES_MAX: usize = 64;
 /// Largest component that is compiled, in bytes.
 pub const COMPONENT_BYTES_MAX: usize = 128 << 20;
 /// Compiled components kept on disk, all together, in bytes; the oldest go first.

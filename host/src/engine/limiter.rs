@@ -108,6 +108,12 @@ impl Limiter {
         }
     }
 
+    /// With no more core instances than this, if it has not less.
+    pub(super) fn with_instances_max(mut self, instances_max: usize) -> Self {
+        self.instances_max = self.instances_max.min(instances_max);
+        self
+    }
+
     /// Which growth was refused last. A guest sees no more of it than a failed `memory.grow`,
     /// and what it does then (abort, mostly) says nothing of the cause.
     pub(super) fn refused(&self) -> Option<LimitKind> {

@@ -21,7 +21,7 @@ use super::state::TurnState;
 use super::tasks::Calls;
 use super::turn::{End, Level, LimitKind, Observer, Report, Request, Usage};
 use super::{Cancel, Component, Engine, tasks};
-use crate::limits::{HOSTCALL_BYTES_MAX, TURN_TEXT_BYTES_MAX};
+use crate::limits::{HOSTCALL_BYTES_MAX, OVERLAPPING_INSTANCES_MAX, TURN_TEXT_BYTES_MAX};
 use crate::space::Space;
 
 /// Most random bytes that a guest gets in one call.
@@ -79,18 +79,25 @@ impl Engine {
         let errors = LogLines::new(journal.clone(), Level::Warn);
         let mut table = ResourceTable::new();
         table.set_max_capacity(limits.guest_handles_max);
+        let limiter = Limiter::new(limits, self.guest_memory());
+        let (limiter, calls) = match component.guest() {
+            Guest::Turn(_) | Guest::Command(_) => (limiter, None),
+            Guest::AsyncTurn(_) => (
+                limiter.with_instances_max(OVERLAPPING_INSTANCES_MAX),
+                Some(Calls::new(limits, self.guest_memory())),
+            ),
+        };
         let state = TurnState {
             wasi: wasi(&output, &errors, component, request),
             journal,
-            limiter: Limiter::new(limits, self.guest_memory()),
+            limiter,
             table,
             wakes: Vec::new(),
             cancel,
             host_calls: 0,
             deadline: Instant::now() + Duration::from_millis(limits.turn_ms_max),
             grace: Duration::from_millis(limits.cancel_ms_max),
-            calls: matches!(component.guest(), Guest::AsyncTurn(_))
-                .then(|| Calls::new(limits, self.guest_memory())),
+            calls,
             space,
         };
         let mut store = Store::new(component.guest().engine(), state);

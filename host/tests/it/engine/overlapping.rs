@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use bailiwick::engine::{Cancel, End, LimitKind, Request, Verdict};
-use bailiwick::limits::Limits;
+use bailiwick::limits::{Limits, OVERLAPPING_INSTANCES_MAX};
 use bailiwick::store::Precondition;
 use bytes::Bytes;
 use tokio::time::Instant;
 
 use super::hostile::{assert_limit, beside_others, reply};
-use super::{Host, limits};
+use super::{Host, limits, wat};
 use crate::faulty::{Fault, POISON, Plan};
 use crate::guests::guest;
 
@@ -273,6 +273,27 @@ async fn a_panic_in_an_overlapping_call_ends_one_turn() {
         assert_eq!(host.store.under_way(), 0);
         reply(&host.run(&guest, "awaited 20").await);
     }
+}
+
+/// An asynchronous turn is bounded as any other one, whatever made it; and in its instances, each
+/// of which may hold a stack, more closely.
+#[tokio::test]
+async fn an_asynchronous_turn_is_bounded_like_another() {
+    let host = Host::new(Limits { turn_ms_max: 500, guest_memory_bytes_max: 8 << 20, ..limits() });
+    let echo = host.load(&wat::overlapping_alone(wat::ECHO)).await;
+    assert_eq!(reply(&host.run(&echo, "well").await), "well");
+    for (module, kind) in [
+        (wat::SPIN, LimitKind::Time),
+        (wat::DEEP_CALLS, LimitKind::Stack),
+        (wat::TABLE_BOMB, LimitKind::Table),
+        (wat::FAILED_GROWTHS, LimitKind::Memory),
+    ] {
+        assert_limit(&beside_others(&host, &wat::overlapping_alone(module), "").await, kind);
+    }
+    let few = host.load(&wat::many_overlapping_instances(OVERLAPPING_INSTANCES_MAX - 4)).await;
+    assert_eq!(reply(&host.run(&few, "well").await), "well");
+    let many = wat::many_overlapping_instances(OVERLAPPING_INSTANCES_MAX);
+    assert_limit(&beside_others(&host, &many, "").await, LimitKind::Instances);
 }
 
 /// Open streams are bounded as readers are.

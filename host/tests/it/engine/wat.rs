@@ -4,7 +4,21 @@
 /// has the memory `$memory`, may import from `host` what `lowered` gives, and exports a
 /// function `run` that takes six numbers and returns the address of its result.
 pub(super) fn turn(imports: &str, lowered: &str, module: &str) -> Vec<u8> {
-    let text = format!(
+    wat::parse_str(text(imports, lowered, module, TURN)).unwrap()
+}
+
+/// As [`turn`], but it exports `bailiwick:agent/async-turn`.
+fn async_turn(imports: &str, lowered: &str, module: &str) -> Vec<u8> {
+    let export = TURN
+        .replace("(func $run (param", "(func $run async (param")
+        .replace("(func $run\n", "(func $run async\n")
+        .replace("(func $run) (func\n", "(func $run) (func async\n")
+        .replace("bailiwick:agent/turn@", "bailiwick:agent/async-turn@");
+    wat::parse_str(text(imports, lowered, module, &export)).unwrap()
+}
+
+fn text(imports: &str, lowered: &str, module: &str, export: &str) -> String {
+    format!(
         r#"(component
             {imports}
             (core module $libc
@@ -22,9 +36,8 @@ pub(super) fn turn(imports: &str, lowered: &str, module: &str) -> Vec<u8> {
             (core instance $guest (instantiate $guest
                 (with "libc" (instance $libc))
                 (with "host" (instance $host))))
-            {TURN})"#
-    );
-    wat::parse_str(text).unwrap()
+            {export})"#
+    )
 }
 
 /// As [`turn`], without imports.
@@ -218,9 +231,22 @@ pub(super) fn own_handle_flood() -> Vec<u8> {
 
 /// A guest of more core instances than one may have.
 pub(super) fn many_instances(count: usize) -> Vec<u8> {
+    turn("", &empty_instances(count), ECHO)
+}
+
+/// As [`many_instances`], with an asynchronous turn.
+pub(super) fn many_overlapping_instances(count: usize) -> Vec<u8> {
+    async_turn("", &empty_instances(count), ECHO)
+}
+
+fn empty_instances(count: usize) -> String {
     let instances = "(core instance (instantiate $empty))".repeat(count);
-    let lowered = format!("(core module $empty) {instances} (core instance $host)");
-    turn("", &lowered, ECHO)
+    format!("(core module $empty) {instances} (core instance $host)")
+}
+
+/// As [`alone`], with an asynchronous turn.
+pub(super) fn overlapping_alone(module: &str) -> Vec<u8> {
+    async_turn("", "(core instance $host)", module)
 }
 
 /// A guest that leaves through `wasi:cli/exit`, with success.
