@@ -1,5 +1,6 @@
 #![doc = include_str!("../../README.md")]
 
+mod buffer;
 pub mod catalog;
 pub mod clock;
 pub mod engine;

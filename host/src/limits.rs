@@ -22,6 +22,10 @@ pub const WRITER_CALL_BYTES_MAX: usize = 4 << 20;
 /// Most bytes that a store holds of one file being written, as it is set up: one part on its
 /// way, one filling. More only as far as there is spare room.
 pub const UPLOAD_HELD_BYTES_MAX: usize = 16 << 20;
+/// Smallest buffer that is kept for the next use, in bytes: smaller ones cost little to make.
+pub const BUFFER_KEPT_BYTES_MIN: usize = 64 << 10;
+/// Buffers kept for the next use, all together, in bytes, beside those that are in use.
+pub const BUFFERS_KEPT_BYTES_MAX: usize = 16 << 20;
 /// What a reader asks for when it is opened, in bytes: a small file comes in that one request.
 pub const READ_FIRST_BYTES: u32 = 64 << 10;
 /// How far a reader that goes on reads ahead at first, in bytes, if its reads are no longer.

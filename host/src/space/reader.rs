@@ -4,12 +4,13 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::ahead::{Block, Found, SharedWindow};
 use super::files::{check_read_length, skill_object};
 use super::{Error, ErrorCode, File, Space};
+use crate::buffer::Buffer;
 use crate::limits::READ_FIRST_BYTES;
 use crate::scope::{Need, ObjectKey};
 use crate::store::{Effect, Object, Revision, StoreError};
@@ -182,14 +183,14 @@ impl Reader {
             return Ok(first);
         }
         let whole = usize::try_from(range.end - range.start).unwrap_or(first.len());
-        let mut bytes = BytesMut::with_capacity(whole);
-        bytes.extend_from_slice(&first);
+        let mut buffer = Buffer::with_room(whole);
+        buffer.room().extend_from_slice(&first);
         while at < range.end {
             let next = self.next(at..range.end).await?;
             at += next.len() as u64;
-            bytes.extend_from_slice(&next);
+            buffer.room().extend_from_slice(&next);
         }
-        Ok(bytes.freeze())
+        Ok(buffer.freeze())
     }
 
     /// The next bytes of a range: some, at least.

@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 /// Which modules of the library each may name. What stands above uses what stands below.
 const EDGES: &[(&str, &[&str])] = &[
     ("limits", &[]),
+    ("buffer", &["limits"]),
     ("clock", &[]),
     ("scope", &["limits"]),
-    ("store", &["clock", "limits", "scope", "walk"]),
+    ("store", &["buffer", "clock", "limits", "scope", "walk"]),
     ("walk", &["store"]),
-    ("space", &["clock", "limits", "scope", "store", "walk"]),
+    ("space", &["buffer", "clock", "limits", "scope", "store", "walk"]),
     ("catalog", &["clock", "limits", "scope"]),
-    ("engine", &["clock", "limits", "scope", "space", "store"]),
+    ("engine", &["buffer", "clock", "limits", "scope", "space", "store"]),
 ];
 
 /// Crates that one module alone may name: everything else is handed its types.

@@ -15,6 +15,7 @@ use super::errors::{foreign, is_foreign, unchanged};
 use super::locks::retry;
 use super::names::{self, DISPLACED};
 use super::{Disk, tree};
+use crate::buffer::Buffer;
 use crate::scope::ObjectKey;
 use crate::store::{Object, Revision, StoreError};
 
@@ -162,23 +163,15 @@ pub(super) fn range(
         return Ok(Bytes::new());
     }
     let length = usize::try_from(length).map_err(StoreError::unchanged)?;
-    let mut bytes = room(length)?;
-    let read = match patience {
-        Patience::Cached => {
-            bytes.resize(length, 0);
-            read_cached(file, &mut bytes, start)
-        }
-        Patience::Wait => read_whole(file, (&mut bytes, length), start),
-    };
-    read.map_err(|error| Missed::translate(error, "reading a file"))?;
-    Ok(bytes.into())
-}
-
-/// Room for bytes, or a failure where the machine has none.
-fn room(length: usize) -> Result<Vec<u8>, StoreError> {
-    let mut bytes = Vec::new();
-    bytes.try_reserve_exact(length).map_err(StoreError::unchanged)?;
-    Ok(bytes)
+    let translate = |error| Missed::translate(error, "reading a file");
+    if patience == Patience::Cached {
+        let mut bytes = vec![0; length];
+        read_cached(file, &mut bytes, start).map_err(translate)?;
+        return Ok(bytes.into());
+    }
+    let mut buffer = Buffer::try_with_room(length).map_err(StoreError::unchanged)?;
+    read_whole(file, (buffer.room(), length), start).map_err(translate)?;
+    Ok(buffer.freeze())
 }
 
 /// Reads so many bytes into room that need not be cleared before.

@@ -6,6 +6,7 @@ use aws_sdk_s3::primitives::{ByteStream, DateTime, DateTimeFormat};
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use bytes::{Bytes, BytesMut};
 
+use crate::buffer::Buffer;
 use crate::store::s3::errors::{Failure, FailureKind};
 
 /// Longest text of a refusal that is read, in bytes; the rest is left.
@@ -57,14 +58,15 @@ impl Answer {
         let short = || Failure::lost("S3 sent another number of bytes than it said");
         let length = usize::try_from(length).map_err(|_| short())?;
         let mut chunks = self.chunks();
-        let mut bytes = BytesMut::with_capacity(length);
+        let mut buffer = Buffer::with_room(length);
+        let bytes = buffer.room();
         while let Some(chunk) = chunks.next().await? {
             if bytes.len() + chunk.len() > length {
                 return Err(short());
             }
             bytes.extend_from_slice(&chunk);
         }
-        if bytes.len() == length { Ok(bytes.freeze()) } else { Err(short()) }
+        if bytes.len() == length { Ok(buffer.freeze()) } else { Err(short()) }
     }
 
     /// The start of its body.
