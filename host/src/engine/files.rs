@@ -5,6 +5,7 @@
 use bytes::Bytes;
 use wasmtime::component::{
     ComponentType, Linker, LinkerInstance, Lower, Resource, ResourceTableError, ResourceType,
+    WasmList,
 };
 use wasmtime::{Result, StoreContextMut};
 
@@ -12,6 +13,8 @@ use super::bindings::bailiwick::storage::files::Depth;
 use super::bindings::bailiwick::storage::types;
 use super::convert::{Failure, answer};
 use super::state::TurnState;
+use crate::buffer::Buffer;
+use crate::limits::WRITER_CALL_BYTES_MAX;
 use crate::space::{Chunk, Error, ErrorCode, File, Page, Reader, Writer};
 
 const INTERFACE: &str = "bailiwick:storage/files@0.1.0";
@@ -138,6 +141,8 @@ fn add_verbs(files: &mut LinkerInstance<'_, TurnState>) -> Result<()> {
 
 type ReaderArgument = Resource<ReaderHandle>;
 type WriterArgument = Resource<WriterHandle>;
+/// Bytes where the guest has them.
+type List = WasmList<u8>;
 
 fn add_reader(files: &mut LinkerInstance<'_, TurnState>) -> Result<()> {
     let kind = ResourceType::host::<ReaderHandle>();
@@ -188,9 +193,18 @@ fn add_writer(files: &mut LinkerInstance<'_, TurnState>) -> Result<()> {
         let writer = state.space().open_writer(&path, when.into()).await?;
         state.table.push(WriterHandle(writer))?
     });
-    verb!(files, "[method]writer.write", |state, writer: WriterArgument, bytes: Bytes| {
-        state.writer(&writer)?.write(bytes).await?
-    });
+    files.func_wrap_async(
+        "[method]writer.write",
+        |mut store: StoreContextMut<'_, TurnState>, (writer, list): (WriterArgument, List)| {
+            let bytes = copied(list.as_le_slice(&store));
+            Box::new(async move {
+                let state = store.data_mut();
+                let done: Result<_, Failure> =
+                    async { Ok(state.writer(&writer)?.write(bytes).await?) }.await;
+                Ok((answer(done)?,))
+            })
+        },
+    )?;
     verb!(files, "[method]writer.finish", |state, writer: WriterArgument| {
         FileAnswer::from(state.writer(&writer)?.finish().await?)
     });
@@ -203,6 +217,13 @@ fn add_writer(files: &mut LinkerInstance<'_, TurnState>) -> Result<()> {
             })
         },
     )
+}
+
+/// A guest's bytes, in a buffer that is used again. Of too many for one call it takes one more
+/// than are allowed, which is enough to be refused.
+fn copied(bytes: &[u8]) -> Bytes {
+    let most = bytes.len().min(WRITER_CALL_BYTES_MAX + 1);
+    Buffer::of(&bytes[..most]).freeze()
 }
 
 fn closed() -> Error {

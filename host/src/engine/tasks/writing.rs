@@ -14,6 +14,7 @@ use wasmtime::component::{
 
 use super::calls::Calls;
 use super::files::{Turn, begin, received, size};
+use crate::buffer::Buffer;
 use crate::engine::bindings::bailiwick::storage::types;
 use crate::engine::convert::refusal;
 use crate::engine::files::FileAnswer;
@@ -132,7 +133,7 @@ impl StreamConsumer<TurnState> for Pieces {
         if taken == 0 {
             return Poll::Ready(Ok(StreamResult::Completed));
         }
-        let piece = Bytes::copy_from_slice(&bytes[..taken]);
+        let piece = Buffer::of(&bytes[..taken]).freeze();
         source.mark_read(taken);
         let is_taken = self.0.start_send(piece).is_ok();
         Poll::Ready(Ok(if is_taken { StreamResult::Completed } else { StreamResult::Dropped }))
