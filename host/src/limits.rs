@@ -22,6 +22,14 @@ pub const WRITER_CALL_BYTES_MAX: usize = 4 << 20;
 /// Most bytes that a store holds of one file being written, as it is set up: one part on its
 /// way, one filling. More only as far as there is spare room.
 pub const UPLOAD_HELD_BYTES_MAX: usize = 16 << 20;
+/// Largest file of a skill that is kept in memory, in bytes.
+pub const BLOB_KEPT_BYTES_MAX: u64 = 256 << 10;
+/// Files of skills kept in memory, all together, in bytes.
+pub const BLOBS_KEPT_BYTES_MAX: usize = 16 << 20;
+/// How long a file of a skill is kept in memory, in milliseconds: another host may delete it.
+pub const BLOB_KEPT_MS_MAX: u64 = 600_000;
+/// A file of a skill is kept in memory if it took so long to get, in microseconds.
+pub const BLOB_SLOW_US_MIN: u64 = 500;
 /// Smallest buffer that is kept for the next use, in bytes: smaller ones cost little to make.
 pub const BUFFER_KEPT_BYTES_MIN: usize = 64 << 10;
 /// Buffers kept for the next use, all together, in bytes, beside those that are in use.
@@ -95,6 +103,7 @@ const _: () = assert!(TEXT_SLICE_BYTES_MAX <= READ_BYTES_MAX as usize);
 const _: () = assert!(STREAM_PIECE_BYTES <= WRITER_CALL_BYTES_MAX);
 const _: () = assert!(STREAM_PIECE_BYTES <= READ_BYTES_MAX as usize);
 const _: () = assert!(READ_FIRST_BYTES <= READ_BYTES_MAX);
+const _: () = assert!(BLOB_KEPT_BYTES_MAX < BLOBS_KEPT_BYTES_MAX as u64);
 // Reads of the longest kind come in one block each.
 const _: () = assert!(READ_BYTES_MAX as u64 <= READ_AHEAD_BLOCK_BYTES_MAX);
 const _: () = assert!(READ_BYTES_MAX as u64 <= READ_AHEAD_BYTES_MAX);

@@ -27,6 +27,7 @@ impl Storage {
         let mut emptied = Emptied::default();
         for prefix in deletion.prefixes() {
             self.empty_prefix(&prefix, &mut emptied).await?;
+            self.blobs.forget(&prefix);
         }
         Ok(emptied)
     }

@@ -17,6 +17,7 @@ use crate::scope::{GuestPath, Mount, MountTable, Need, Resolved};
 use crate::store::{Effect, Object, ObjectStore, Revision, StoreError};
 
 mod ahead;
+mod blobs;
 mod copy;
 mod emptying;
 mod error;
@@ -44,6 +45,7 @@ pub use text::{Occurrence, Position, Slice};
 pub use writer::Writer;
 
 use ahead::Windows;
+use blobs::Blobs;
 use locks::KeyLocks;
 use room::{Held, HostRoom, HostSpare, Room, Spare};
 use seal::Seal;
@@ -123,6 +125,7 @@ pub struct Storage {
     operations: HostRoom,
     buffer: HostRoom,
     spare: HostSpare,
+    blobs: Blobs,
 }
 
 impl Storage {
@@ -136,6 +139,7 @@ impl Storage {
             operations: HostRoom::new(limits.host_operations_max),
             buffer: HostRoom::new(limits.host_buffer_bytes_max),
             spare: HostSpare::new(&limits),
+            blobs: Blobs::default(),
             limits,
         })
     }

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::ahead::{Block, Found, SharedWindow};
+use super::blobs::kept_size;
 use super::files::{check_read_length, skill_object};
 use super::{Error, ErrorCode, File, Space};
 use crate::buffer::Buffer;
@@ -34,6 +35,8 @@ struct Source {
     key: ObjectKey,
     /// None for a skill's content: it is named by its hash, and has no other revision.
     pin: Option<Revision>,
+    /// Of a skill's file that may be kept whole.
+    kept_size: Option<u64>,
 }
 
 /// Whether reads follow one another.
@@ -59,6 +62,7 @@ impl Space {
             )
         })?;
         let (_, resolved) = self.resolve(path, Need::Read)?;
+        let kept_size = kept_size(&resolved);
         let (key, path) = (resolved.key, path.to_owned());
         let window = self.0.windows.open();
         let (object, pin) = match &resolved.skill_file {
@@ -70,7 +74,7 @@ impl Space {
             }
         };
         let file = File::new(&path, object);
-        let source = Arc::new(Source { path, key, pin });
+        let source = Arc::new(Source { path, key, pin, kept_size });
         let run = Run::Fresh;
         Ok(Reader { space: self.clone(), source, file, offset: 0, run, window, _place: place })
     }
@@ -131,7 +135,7 @@ impl Reader {
         }
         let range = self.offset..end;
         let _in_use = self.window.in_use();
-        if self.run == Run::On {
+        if self.run == Run::On && self.source.kept_size.is_none() {
             self.read_ahead(&range);
         }
         let read = self.gather(range).await;
@@ -222,6 +226,11 @@ impl Reader {
     }
 
     async fn ask(&self, range: Range<u64>) -> Result<Bytes, Error> {
+        if let Some(size) = self.source.kept_size {
+            let whole = self.space.blob(&self.source.path, &self.source.key, size).await?;
+            let within = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(whole.len());
+            return Ok(whole.slice(within(range.start)..within(range.end)));
+        }
         let length = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
         let _room = self.space.hold(length).await?;
         let _operation = self.space.operation().await?;

@@ -15,6 +15,7 @@ use uuid::Uuid;
 use crate::faulty::Faulty;
 use crate::slow::Slow;
 
+mod blobs;
 mod edits;
 mod faults;
 mod files;
