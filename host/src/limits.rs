@@ -22,6 +22,9 @@ pub const WRITER_CALL_BYTES_MAX: usize = 4 << 20;
 /// Most bytes that a store holds of one file being written, as it is set up: one part on its
 /// way, one filling. More only as far as there is spare room.
 pub const UPLOAD_HELD_BYTES_MAX: usize = 16 << 20;
+/// A file being written takes room as it grows up to this size, in bytes, and then all that it
+/// will need.
+pub const WRITER_SMALL_BYTES_MAX: usize = 1 << 20;
 /// Largest file of a skill that is kept in memory, in bytes.
 pub const BLOB_KEPT_BYTES_MAX: u64 = 256 << 10;
 /// Files of skills kept in memory, all together, in bytes.

@@ -8,7 +8,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::room::Held;
 use super::{Error, File, Space};
-use crate::limits::WRITER_CALL_BYTES_MAX;
+use crate::limits::{WRITER_CALL_BYTES_MAX, WRITER_SMALL_BYTES_MAX};
 use crate::scope::Need;
 use crate::store::{Effect, Precondition, Upload};
 
@@ -110,7 +110,12 @@ impl Writer {
 
 impl Open {
     async fn hold(&mut self, space: &Space, bytes: usize) -> Result<(), Error> {
-        let more = bytes.min(self.held_bytes_max - self.held_bytes);
+        // Many that each had a part of what they need, and waited for the rest, would wait for
+        // one another: beyond what is small, a file takes all that it will need at once.
+        let wanted = self.held_bytes.saturating_add(bytes);
+        let is_small = wanted <= WRITER_SMALL_BYTES_MAX;
+        let all = if is_small { wanted } else { self.held_bytes_max };
+        let more = all.min(self.held_bytes_max) - self.held_bytes;
         if more > 0 {
             self.held.push(space.hold(more).await?);
             self.held_bytes += more;

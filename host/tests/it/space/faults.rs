@@ -187,6 +187,29 @@ async fn dropped_writers_keep_their_room_until_nothing_is_left() {
     open_writer(&space, "d").await.write(vec![0; 1].into()).await.unwrap();
 }
 
+/// Writers that together need far more room than there is are served one after the other: none
+/// holds what it has got, and waits for what another one holds.
+#[tokio::test(start_paused = true)]
+async fn writers_of_large_files_do_not_wait_for_one_another_for_ever() {
+    let world = World::with(Limits { host_buffer_bytes_max: 64 << 20, ..Limits::default() });
+    let writers: Vec<_> = (0..40)
+        .map(|number| {
+            let space = world.space();
+            tokio::spawn(async move {
+                let mut writer = open_writer(&space, &number.to_string()).await;
+                for _ in 0..12 {
+                    writer.write(vec![0; 1 << 20].into()).await?;
+                    tokio::task::yield_now().await;
+                }
+                writer.finish().await
+            })
+        })
+        .collect();
+    for writer in writers {
+        assert_eq!(writer.await.unwrap().unwrap().size, 12 << 20);
+    }
+}
+
 async fn open_writer(space: &Space, name: &str) -> Writer {
     space.open_writer(&format!("session/{name}"), Precondition::Always).await.unwrap()
 }
