@@ -14,7 +14,7 @@ use crate::limits::Limits;
 use crate::space::{Error, ErrorCode};
 
 /// What one call takes of the host beside its arguments and its answer, in bytes, and generously.
-const CALL_BYTES: usize = 4 << 10;
+const CALL_BYTES: usize = 8 << 10;
 
 /// The calls of one turn; clones are the same ones.
 #[derive(Clone)]
