@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use tokio::sync::oneshot;
-use wasmtime::component::{Accessor, Linker, LinkerInstance};
+use wasmtime::component::{Access, Accessor, Linker, LinkerInstance, WasmList};
 
 use super::calls::{Calls, Done};
 use super::{reading, writing};
@@ -49,10 +49,14 @@ fn add_content(files: &mut LinkerInstance<'_, TurnState>) -> wasmtime::Result<()
             ))
         },
     )?;
-    files.func_wrap_concurrent("write", |turn: &Turn, (path, bytes, when): (String, Bytes, _)| {
-        let arguments = path.len() + bytes.len() + size(&when);
-        Box::pin(call::<_, FileAnswer, _>(turn, arguments, FILE_BYTES, move |space| async move {
-            space.write(&path, bytes, when.into()).await
+    files.func_wrap_concurrent("write", |turn: &Turn, (path, list, when): WriteArguments| {
+        let arguments = path.len() + list.len() + size(&when);
+        Box::pin(call::<_, FileAnswer, _>(turn, arguments, FILE_BYTES, move |space| {
+            // Copied once the call is let in: one that is refused costs nothing.
+            let bytes =
+                |store: Access<'_, TurnState>| Bytes::copy_from_slice(list.as_le_slice(&store));
+            let bytes = turn.with(bytes);
+            async move { space.write(&path, bytes, when.into()).await }
         }))
     })
 }
@@ -92,6 +96,7 @@ fn add_names(files: &mut LinkerInstance<'_, TurnState>) -> wasmtime::Result<()> 
     })
 }
 
+type WriteArguments = (String, WasmList<u8>, types::Precondition);
 type ListArguments = (String, Depth, Option<String>, u32);
 type CopyArguments = (String, String, types::Precondition);
 
