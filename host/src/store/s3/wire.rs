@@ -164,6 +164,11 @@ impl Wire {
         let authorization = identity.authorize(&unsigned, stamp, self.address.scope());
         call.field("authorization", authorization);
         call.field("user-agent", USER_AGENT);
+        if call.method == Method::Put {
+            // Said of nothing as well: S3 asks for it, and HTTP would leave it out.
+            let length = call.content.len().to_string();
+            call.field("content-length", length);
+        }
         whole(call, uri)
     }
 

@@ -1,4 +1,7 @@
-use super::S3Config;
+use aws_config::SdkConfig;
+use aws_sdk_s3::config::RequestChecksumCalculation;
+
+use super::{Checksums, S3Config, checksums};
 
 fn prefix(text: &str) -> anyhow::Result<String> {
     S3Config { prefix: text.to_owned(), ..S3Config::new("files") }.key_prefix()
@@ -22,4 +25,17 @@ fn a_prefix_that_keys_cannot_start_with_is_refused() {
     assert!(prefix(&"x".repeat(63)).is_ok());
     let refusal = prefix(&"x".repeat(64)).unwrap_err().to_string();
     assert!(refusal.contains("65 bytes"), "{refusal}");
+}
+
+/// Checksums go with what is sent, unless the AWS tools' own setting says that they must not.
+#[test]
+fn checksums_are_left_where_the_aws_tools_leave_them() {
+    assert_eq!(checksums(&SdkConfig::builder().build()), Checksums::Sent);
+    for (setting, kept) in [
+        (RequestChecksumCalculation::WhenSupported, Checksums::Sent),
+        (RequestChecksumCalculation::WhenRequired, Checksums::Left),
+    ] {
+        let shared = SdkConfig::builder().request_checksum_calculation(setting).build();
+        assert_eq!(checksums(&shared), kept);
+    }
 }

@@ -78,7 +78,13 @@ fn reference(request: &HttpRequest) -> String {
         .build()
         .unwrap()
         .into();
-    let own = ["authorization", "x-amz-date", "x-amz-content-sha256", "x-amz-security-token"];
+    let own = [
+        "authorization",
+        "content-length",
+        "x-amz-date",
+        "x-amz-content-sha256",
+        "x-amz-security-token",
+    ];
     let fields = request.headers().iter().filter(|(name, _)| !own.contains(name));
     let hash = request.headers().get("x-amz-content-sha256").unwrap();
     let body = match hash {
@@ -124,6 +130,8 @@ proptest! {
         prop_assert_eq!(request.headers().get("authorization").unwrap(), reference(&request));
         prop_assert_eq!(request.headers().get("x-amz-security-token"), Some(TOKEN));
         prop_assert_eq!(request.headers().get("x-amz-date"), Some("20261129T120000Z"));
+        let length = body.len().to_string();
+        prop_assert_eq!(request.headers().get("content-length"), Some(length.as_str()));
     }
 }
 
