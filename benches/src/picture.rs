@@ -96,9 +96,14 @@ impl Axis {
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
+/// What is neither a ratio nor held against a bound has no place on the axis.
+fn is_shown(figure: &Figure) -> bool {
+    matches!(figure.kind, Kind::Ratio | Kind::Speed { .. }) || figure.target.is_some()
+}
+
 /// Draws the figures of a workload.
 pub(crate) fn draw(file: &Path, title: &str, figures: &[Figure]) -> Result<()> {
-    let bars: Vec<_> = figures.iter().map(Bar::new).collect();
+    let bars: Vec<_> = figures.iter().filter(|figure| is_shown(figure)).map(Bar::new).collect();
     let axis = Axis::around(&bars);
     let height = HEAD + ROW * bars.len() as u32 + FOOT;
     let mut picture = String::new();
@@ -106,7 +111,6 @@ pub(crate) fn draw(file: &Path, title: &str, figures: &[Figure]) -> Result<()> {
         let area = SVGBackend::with_string(&mut picture, (WIDTH, height)).into_drawing_area();
         paint(&area, title, &axis, &bars, height).map_err(|error| anyhow!("{error}"))?;
     }
-    // By its height alone, so that a page can make it as wide as it is.
     std::fs::write(file, picture + "\n")?;
     Ok(())
 }
