@@ -54,7 +54,8 @@ const EMPTY_CALLS: &str = r#"
   (core instance $memory (instantiate $memory))
   (core func $nothing' (canon lower (func $nothing)))
   (core func $bytes' (canon lower (func $bytes)
-    (memory $memory "memory") (realloc (func $memory "realloc"))))
+    (memory (core memory $memory "memory"))
+    (realloc (core func $memory "realloc"))))
   (core module $loop
     (import "host" "nothing" (func $nothing))
     (import "host" "bytes" (func $bytes (param i32)))

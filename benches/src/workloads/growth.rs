@@ -34,7 +34,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
 const FOLDER: usize = 1_000;
 
 async fn run(setting: &Setting) -> Result<Found> {
-    let sizes = setting.choose([100, 1_000, 10_000], [1_000, 10_000, 100_000]);
+    let sizes = setting.choose([30, 300, 3_000], [1_000, 10_000, 100_000]);
     let names = sizes.map(|size| size.to_string());
     let root = setting.folder()?;
     let mut race = Race::default();

@@ -1,6 +1,6 @@
 //! One large file through a writer and a reader, to S3 and back.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use aws_sdk_s3::Client;
@@ -50,20 +50,14 @@ struct Contest {
     peer: Arc<AmazonS3>,
     http: Http,
     bytes: usize,
-    memory: Memory,
 }
-
-/// Bytes that stood in memory beyond what stood there before, a sample per measurement.
-#[derive(Clone, Default)]
-struct Memory(Arc<Mutex<Vec<f64>>>);
 
 async fn run(setting: &Setting) -> Result<Found> {
     let stub = Server::stub()?;
     let bytes = setting.choose(128 << 20, 1 << 30);
     let contest = Contest::new(setting, &stub, bytes).await?;
-    let written = contest.memory.clone();
-    let reading = Contest { memory: Memory::default(), ..contest.clone() };
-    let read = reading.memory.clone();
+    // Before anybody else has run, so that what they leave behind is not counted as there already.
+    let memory = memory(&contest).await?;
     contest.clone().raw_put(true).await?;
     let mut race = Race::default();
     race.enter("guest", PUT, || {
@@ -72,7 +66,7 @@ async fn run(setting: &Setting) -> Result<Found> {
     race.enter("best raw", PUT, || contest.clone().raw_put(true));
     race.enter("SDK default", PUT, || contest.clone().raw_put(false));
     race.enter("object_store", PUT, || contest.clone().peer_put());
-    race.enter("guest", GET, || reading.clone().ours("stream-read session/large 1".to_owned()));
+    race.enter("guest", GET, || contest.clone().ours("stream-read session/large 1".to_owned()));
     race.enter("best raw", GET, || contest.clone().raw_get());
     race.enter("SDK default", GET, || contest.clone().sdk_get());
     race.enter("object_store", GET, || contest.clone().peer_get());
@@ -98,9 +92,7 @@ async fn run(setting: &Setting) -> Result<Found> {
             figure.what.push_str(", CPU per 100 MB");
         }
     }
-    figures.push(written.figure("write, memory added").at_most(f64::from(64 << 20)));
-    figures.push(read.figure("read, memory added").at_most(f64::from(64 << 20)));
-    figures.push(crowd(setting, &contest.host).await?);
+    figures.extend(memory);
     let notes = vec![format!(
         "{CROWD} at once write 16 MiB each and read it back; what is held for them is bounded by \
          `host_buffer_bytes_max` (256 MiB), and the rest of the memory is the guests' own."
@@ -108,44 +100,39 @@ async fn run(setting: &Setting) -> Result<Found> {
     Ok(Found { figures, notes })
 }
 
-/// What a hundred guests add together, above the same hundred doing nothing.
-async fn crowd(setting: &Setting, host: &Host) -> Result<Figure> {
-    let bytes = 16 << 20;
-    let all = |input: String| {
-        try_join_all((0..CROWD).map(move |turn| {
-            let (host, input) = (host.clone(), input.clone());
-            let turn = async move { host.turn_of(coordinates(turn as u128), input).await };
-            tokio::spawn(turn)
-        }))
-    };
-    let mut samples = Vec::new();
-    for _ in 0..setting.choose(3, 7) {
+/// What a guest adds to resident memory while it writes and while it reads, and what a hundred
+/// of them add together; once each.
+async fn memory(contest: &Contest) -> Result<Vec<Figure>> {
+    let crowd_watch = MemoryWatch::start();
+    let mut figures = Vec::new();
+    let write = format!("stream-write session/large 1 {}", contest.bytes);
+    for (what, input) in [(PUT, write.as_str()), (GET, "stream-read session/large 1")] {
         let watch = MemoryWatch::start();
-        for input in [
-            format!("stream-write session/crowd 1 {bytes}"),
-            "stream-read session/crowd 1".to_owned(),
-        ] {
-            for done in all(input).await? {
-                done?;
-            }
-        }
-        samples.push(watch.added() as f64);
+        contest.host.turn(input).await?;
+        let added = [watch.added() as f64];
+        let what = format!("{what}, memory added");
+        let figure = Figure::new(&what, "guest", Kind::Amount, Unit::Bytes, &added);
+        figures.push(figure.at_most(f64::from(64 << 20)));
     }
+    let write = format!("stream-write session/crowd 1 {}", 16 << 20);
+    for input in [write.as_str(), "stream-read session/crowd 1"] {
+        crowd(&contest.host, input).await?;
+    }
+    let added = [crowd_watch.added() as f64];
     let what = format!("{CROWD} at once, memory added");
-    Ok(Figure::new(&what, "guests", Kind::Amount, Unit::Bytes, &samples))
+    figures.push(Figure::new(&what, "guests", Kind::Amount, Unit::Bytes, &added));
+    Ok(figures)
 }
 
-impl Memory {
-    fn figure(&self, what: &str) -> Figure {
-        let samples = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // The first one is of the round that warms up.
-        let samples = samples.get(1..).unwrap_or_default();
-        Figure::new(what, "guest", Kind::Amount, Unit::Bytes, samples)
+async fn crowd(host: &Host, input: &str) -> Result<()> {
+    let turns = (0..CROWD).map(|turn| {
+        let (host, input) = (host.clone(), input.to_owned());
+        tokio::spawn(async move { host.turn_of(coordinates(turn as u128), input).await })
+    });
+    for done in try_join_all(turns).await? {
+        done?;
     }
-
-    fn add(&self, bytes: u64) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(bytes as f64);
-    }
+    Ok(())
 }
 
 impl Contest {
@@ -157,15 +144,11 @@ impl Contest {
             peer: Arc::new(clients::peer(&server.endpoint())?),
             http: Http::new(),
             bytes,
-            memory: Memory::default(),
         })
     }
 
     async fn ours(self, input: String) -> Result<Cost> {
-        let watch = MemoryWatch::start();
-        let (_, cost) = timed(self.host.turn(input)).await?;
-        self.memory.add(watch.added());
-        Ok(cost)
+        Ok(timed(self.host.turn(input)).await?.1)
     }
 
     /// Parts in parallel: `unsigned` as fast as the SDK lets us, else as it comes.

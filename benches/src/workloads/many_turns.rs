@@ -92,10 +92,11 @@ async fn both(space: Space) -> Result<()> {
 
 /// Resident bytes per turn while all of them wait for the store.
 async fn waiting(setting: &Setting) -> Result<Vec<f64>> {
-    let gate = Gate::new();
-    let host = Host::new(setting, Arc::new(gate.clone())).await?;
     let mut samples = Vec::new();
     for _ in 0..setting.choose(3, 7) {
+        // A pool of its own each time: places that were used before may have kept their memory.
+        let gate = Gate::new();
+        let host = Host::new(setting, Arc::new(gate.clone())).await?;
         let before = resident_bytes();
         let turns: Vec<_> = (0..TURNS)
             .map(|turn| {
@@ -105,17 +106,14 @@ async fn waiting(setting: &Setting) -> Result<Vec<f64>> {
             })
             .collect();
         // Those for whom the store has no room either wait as well.
-        let arrived = gate.arrived.acquire_many(gate.most).await?;
+        gate.arrived.acquire_many(gate.most).await?.forget();
         tokio::time::sleep(std::time::Duration::from_millis(500)).await;
         samples.push(resident_bytes().saturating_sub(before) as f64 / TURNS as f64);
-        drop(arrived);
         gate.open.add_permits(TURNS);
         for turn in turns {
             // There is no such file, and the guest says so.
             _ = turn.await?;
         }
-        gate.open.forget_permits(TURNS);
-        gate.arrived.forget_permits(TURNS);
     }
     Ok(samples)
 }

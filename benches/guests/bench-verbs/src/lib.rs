@@ -3,7 +3,7 @@
 
 use bailiwick_guest::bindings::bailiwick::agent::session;
 use bailiwick_guest::bindings::bailiwick::storage::{files as host, text};
-use bailiwick_guest::{Error, Failure, Precondition, Request, agent};
+use bailiwick_guest::{Error, ErrorCode, Failure, Precondition, Request, agent};
 
 /// What a reader or a writer is given per call.
 const BLOCK_BYTES: usize = 1 << 20;
@@ -57,7 +57,7 @@ fn perform(verb: &str, job: &Job) -> Result<String, Failure> {
         }
         "search" => return search(job),
         "stream-read" => job.each(read_all)?,
-        "stream-write" => job.each(|path| write_all(path, job.bytes))?,
+        "stream-write" => job.each(|path| write_until_there_is_room(path, job.bytes))?,
         _ => return Err(format!("`{verb}` is no verb.").into()),
     }
     Ok(String::new())
@@ -97,6 +97,16 @@ fn read_all(path: &str) -> Answer<()> {
     let reader = host::open_reader(path)?;
     while !reader.read(BLOCK_BYTES as u32)?.is_empty() {}
     Ok(())
+}
+
+/// Begins anew when the host is short of room for longer than it lets a call wait.
+fn write_until_there_is_room(path: &str, bytes: usize) -> Answer<()> {
+    loop {
+        match write_all(path, bytes) {
+            Err(error) if error.code == ErrorCode::Busy => {}
+            answer => return answer,
+        }
+    }
 }
 
 fn write_all(path: &str, bytes: usize) -> Answer<()> {
