@@ -16,7 +16,7 @@ const ROW: u32 = 30;
 const HEAD: u32 = 64;
 const FOOT: u32 = 62;
 const LABELS: i32 = 430;
-const MARGIN: i32 = 36;
+const MARGIN: i32 = 70;
 const FONT: &str = "sans-serif";
 const INK: RGBColor = RGBColor(40, 40, 40);
 const FAINT: RGBColor = RGBColor(215, 215, 215);
@@ -119,7 +119,7 @@ type Painted = Result<(), DrawingAreaErrorKind<std::io::Error>>;
 
 fn paint(area: &Area<'_>, title: &str, axis: &Axis, bars: &[Bar], height: u32) -> Painted {
     area.fill(&WHITE)?;
-    text(area, title, (MARGIN / 2, 26), 20.0, HPos::Left)?;
+    text(area, title, (18, 26), 20.0, HPos::Left)?;
     let bottom = (height - FOOT) as i32;
     for tick in axis.ticks() {
         let x = axis.x(tick);
@@ -144,15 +144,14 @@ fn paint_bar(area: &Area<'_>, axis: &Axis, bar: &Bar, y: i32) -> Painted {
     }
     line(area, (axis.x(low), y), (axis.x(high), y), bar.color.stroke_width(3))?;
     area.draw(&Circle::new((axis.x(median), y), 5, bar.color.filled()))?;
-    let shown = format!("{median:.2}");
-    let x = axis.x(high.max(median)).min(WIDTH as i32 - MARGIN);
-    text(area, &shown, (x + 9, y), 12.0, HPos::Left)
+    // In a column of its own, where no mark is in the way.
+    text(area, &format!("{median:.2}"), (WIDTH as i32 - 12, y), 12.0, HPos::Right)
 }
 
 fn legend(area: &Area<'_>, y: i32) -> Painted {
     let marks = [(MET, "target reached"), (MISSED, "target missed"), (OPEN, "no target")];
     for (at, (color, words)) in marks.into_iter().enumerate() {
-        let x = MARGIN / 2 + 8 + 130 * at as i32;
+        let x = 26 + 130 * at as i32;
         area.draw(&Circle::new((x, y), 5, color.filled()))?;
         text(area, words, (x + 10, y), 12.0, HPos::Left)?;
     }
