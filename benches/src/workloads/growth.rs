@@ -23,7 +23,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     name: "growth",
     title: "Growth",
     about: "What a call costs in stores of three sizes, a factor of ten apart: more files in the \
-            scope (in folders of 1,000, on the memory store and in a directory), more sessions of \
+            scope (in folders of 30, on the memory store and in a directory), more sessions of \
             an agent and more workspaces (in a directory, and by name in the catalog). Each is \
             the cost at that size over the cost at the smallest. The flat folder is the one \
             exception that is known: a directory has to be read to be sorted, so a page of it \
@@ -31,7 +31,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     run: |setting| Box::pin(run(setting)),
 };
 
-const FOLDER: usize = 1_000;
+const FOLDER: usize = 30;
 
 async fn run(setting: &Setting) -> Result<Found> {
     let sizes = setting.choose([30, 300, 3_000], [1_000, 10_000, 100_000]);
@@ -135,7 +135,7 @@ enum Call {
     Stat(&'static str),
     Read(&'static str),
     Write(&'static str),
-    /// A page of a hundred files of a folder.
+    /// A page of a folder of 30 files.
     List(&'static str),
 }
 
@@ -149,7 +149,7 @@ async fn calls(space: Space, call: Call, times: usize) -> Result<Cost> {
                     let bytes = Bytes::from_static(b"written");
                     drop(space.write(file, bytes, Precondition::Always).await?);
                 }
-                Call::List(folder) => drop(space.list(folder, Depth::All, None, 100).await?),
+                Call::List(folder) => drop(space.list(folder, Depth::All, None, 30).await?),
             }
         }
         Ok(())
