@@ -60,14 +60,13 @@ pub(super) async fn keep_component(
 }
 
 pub(super) async fn drop_components(transaction: &mut Changes) -> Result<(), CatalogError> {
-    sqlx::query(
-        "delete from components where sha256 not in
-            (select component from turns where state = 'parked')",
-    )
-    .execute(&mut **transaction)
-    .await?;
+    sqlx::query(DROP_COMPONENTS).execute(&mut **transaction).await?;
     Ok(())
 }
+
+/// Asked for each component that is kept, and not for each question that is open.
+pub(super) const DROP_COMPONENTS: &str = "delete from components where not exists
+    (select 1 from turns where state = 'parked' and component = sha256)";
 
 pub(super) async fn seal(
     transaction: &mut Changes,

@@ -159,6 +159,12 @@ fn create_private(file: &Path) -> std::io::Result<()> {
 }
 
 async fn store_id(pool: &SqlitePool, location: &str) -> Result<Uuid, CatalogError> {
+    let find = || sqlx::query_as("select id from stores where location = $1").bind(location);
+    // Mostly it is there, and nothing has to be written.
+    let found: Option<(String,)> = find().fetch_optional(pool).await?;
+    if let Some((id,)) = found {
+        return parse_id(&id);
+    }
     sqlx::query(
         "insert into stores (id, location) values ($1, $2) on conflict (location) do nothing",
     )
@@ -166,10 +172,7 @@ async fn store_id(pool: &SqlitePool, location: &str) -> Result<Uuid, CatalogErro
     .bind(location)
     .execute(pool)
     .await?;
-    let (id,): (String,) = sqlx::query_as("select id from stores where location = $1")
-        .bind(location)
-        .fetch_one(pool)
-        .await?;
+    let (id,): (String,) = find().fetch_one(pool).await?;
     parse_id(&id)
 }
 

@@ -266,6 +266,10 @@ impl Catalog {
         parent: Uuid,
         name: &Name,
     ) -> Result<Made<Uuid>, CatalogError> {
+        // Mostly it is there, and nothing has to be written.
+        if let Some(id) = self.find(table, parent, name).await? {
+            return Ok(Made::Found(id));
+        }
         let id = new_id();
         let inserted = sqlx::query(table.insert)
             .bind(parent.to_string())

@@ -299,3 +299,16 @@ async fn a_list_says_where_each_session_stands() {
     assert_eq!(monday.question.as_deref(), Some("which?"));
     assert_eq!(desk.catalog.agents(workspace).await.unwrap()[0].children, 1);
 }
+
+/// What is asked at the end of every turn takes no longer for more turns and open questions.
+#[tokio::test]
+async fn the_end_of_a_turn_searches_turns_by_an_index() {
+    let desk = Desk::new().await;
+    let explain = sqlx::AssertSqlSafe(format!("explain query plan {}", ending::DROP_COMPONENTS));
+    let plan: Vec<(i64, i64, i64, String)> =
+        sqlx::query_as(explain).fetch_all(&desk.catalog.pool).await.unwrap();
+    let of_turns: Vec<_> =
+        plan.iter().map(|(.., step)| step).filter(|step| step.contains("turns")).collect();
+    assert!(!of_turns.is_empty(), "{plan:?}");
+    assert!(of_turns.iter().all(|step| step.starts_with("SEARCH")), "{plan:?}");
+}

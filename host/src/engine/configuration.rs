@@ -1,6 +1,6 @@
 //! How wasmtime is set up: what is on, and how memory is handed out.
 
-use wasmtime::{Config, InstanceAllocationStrategy, PoolingAllocationConfig};
+use wasmtime::{Config, Enabled, InstanceAllocationStrategy, PoolingAllocationConfig};
 
 use super::Allocation;
 use crate::limits::Limits;
@@ -9,8 +9,10 @@ use crate::limits::Limits;
 const CORE_INSTANCES_PER_TURN: u32 = 8;
 const MEMORIES_PER_TURN: u32 = 2;
 const TABLES_PER_TURN: u32 = 4;
-/// Bytes that a slot keeps resident for the next guest, so that it starts without page faults.
+/// Bytes that a memory and a table keep resident for the next guest, so that it starts without
+/// page faults. Where the kernel tells which pages were written to, wherever they are.
 const KEEP_RESIDENT_BYTES: usize = 256 << 10;
+const KEEP_RESIDENT_TABLE_BYTES: usize = 16 << 10;
 /// Largest description of one instance, in bytes: what CPython needs, and a margin.
 const INSTANCE_BYTES_MAX: usize = 10 << 20;
 
@@ -73,6 +75,8 @@ fn pool(limits: &Limits) -> PoolingAllocationConfig {
         .max_memories_per_module(8)
         .max_tables_per_module(16)
         .table_elements(limits.guest_table_elements_max)
-        .linear_memory_keep_resident(KEEP_RESIDENT_BYTES);
+        .linear_memory_keep_resident(KEEP_RESIDENT_BYTES)
+        .table_keep_resident(KEEP_RESIDENT_TABLE_BYTES)
+        .pagemap_scan(Enabled::Auto);
     pool
 }

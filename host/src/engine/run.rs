@@ -198,19 +198,21 @@ impl RunningTurn {
             let since = cancel.requested().await;
             tokio::time::sleep_until(since + grace).await;
         };
-        let over_time = self.sentence(LimitKind::Time);
         let call = AssertUnwindSafe(call(&mut self.store, component, request)).catch_unwind();
-        let returned = tokio::select! {
-            returned = call => Ok(returned),
-            () = tokio::time::sleep_until(deadline) => Err(End::Limit(LimitKind::Time, over_time)),
-            () = overstayed => Err(End::Cancelled),
+        let ended = tokio::select! {
+            // The guest first: the timers are not begun for one that never waits.
+            biased;
+            returned = call => Ended::Returned(returned),
+            () = tokio::time::sleep_until(deadline) => Ended::OverTime,
+            () = overstayed => Ended::Cancelled,
         };
         self.finish_output();
-        match returned {
-            Err(end) => end,
-            Ok(Err(panic)) => host_panicked(&*panic),
-            Ok(Ok(Err(error))) => self.failed(&error),
-            Ok(Ok(Ok(returned))) => self.returned(returned),
+        match ended {
+            Ended::OverTime => End::Limit(LimitKind::Time, self.sentence(LimitKind::Time)),
+            Ended::Cancelled => End::Cancelled,
+            Ended::Returned(Err(panic)) => host_panicked(&*panic),
+            Ended::Returned(Ok(Err(error))) => self.failed(&error),
+            Ended::Returned(Ok(Ok(returned))) => self.returned(returned),
         }
     }
 
@@ -230,6 +232,13 @@ impl RunningTurn {
             host_calls: state.host_calls,
         }
     }
+}
+
+/// What ended a turn first.
+enum Ended {
+    Returned(std::thread::Result<wasmtime::Result<Returned>>),
+    OverTime,
+    Cancelled,
 }
 
 /// What the call of a guest returned.

@@ -68,11 +68,23 @@ impl<'a> GuestPath<'a> {
     pub fn rest(&self) -> &'a str {
         self.rest
     }
+
+    /// The path as it is written.
+    pub fn spelled(&self) -> String {
+        let (scope, slug) = match self.scope {
+            Scope::Session => ("session/", ""),
+            Scope::Agent => ("agent/", ""),
+            Scope::Workspace => ("workspace/", ""),
+            Scope::Skill(slug) => ("skill/", slug),
+        };
+        let gap = if slug.is_empty() { "" } else { "/" };
+        [scope, slug, gap, self.rest].concat()
+    }
 }
 
 impl fmt::Display for GuestPath<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.scope, self.rest)
+        f.write_str(&self.spelled())
     }
 }
 

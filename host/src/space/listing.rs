@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::files::skill_object;
+use super::media::MediaTypes;
 use super::{Error, File, Space};
 use crate::limits::PAGE_FILES_MAX;
 use crate::scope::{Folder, FolderPath, KeyPrefix, Scope};
@@ -177,7 +178,12 @@ impl Space {
         let list = self.store().list(prefix, depth, token.as_ref(), limit);
         let listing = self.operate("the folder", Effect::None, list).await?;
         let table = &self.0.table;
-        let file = |(key, object)| Some(File::at(table.path_of(&key)?.to_string(), object));
+        let mut media_types = MediaTypes::default();
+        let file = |(key, object)| {
+            let path = table.path_of(&key)?.spelled();
+            let media_type = media_types.of(&path);
+            Some(File::of(path, object, media_type))
+        };
         page.files.extend(listing.objects.into_iter().filter_map(file));
         page.folders
             .extend(listing.folders.iter().filter_map(|folder| table.folder_path_of(folder)));

@@ -24,6 +24,7 @@ mod error;
 mod files;
 mod listing;
 mod locks;
+mod media;
 mod reader;
 mod room;
 mod seal;
@@ -47,6 +48,7 @@ pub use writer::Writer;
 use ahead::Windows;
 use blobs::Blobs;
 use locks::KeyLocks;
+use media::media_type;
 use room::{Held, HostRoom, HostSpare, Room, Spare};
 use seal::Seal;
 use within::{timed_out, within};
@@ -73,9 +75,12 @@ impl File {
     }
 
     fn at(path: String, object: Object) -> Self {
+        let media_type = media_type(&path);
+        Self::of(path, object, media_type)
+    }
+
+    fn of(path: String, object: Object, media_type: &'static str) -> Self {
         let Object { revision, size, modified_ms } = object;
-        let media_type = mime_guess::from_path(&path).first_raw();
-        let media_type = media_type.unwrap_or("application/octet-stream");
         Self { path, size, revision, modified_ms, media_type }
     }
 }

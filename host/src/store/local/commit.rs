@@ -65,13 +65,14 @@ pub(super) fn commit(
     let disk = Arc::clone(temporary.disk());
     let segments = names::segments(key);
     let folder = {
-        let _held = disk.commits.hold().map_err(unchanged("waiting for the commit lock"))?;
+        let _held = disk.change()?;
         check(&disk, key, when)?;
         place(&disk, temporary, &segments, caller)?
     };
     // Others may see it by now, and only we wait until it is durable: a sync under the lock
     // would make every commit wait for every other.
-    tree::sync(&folder).map_err(ambiguous("syncing the folder of a new file"))?;
+    let synced = tree::sync(&folder).inspect_err(|_| disk.changing.stay());
+    synced.map_err(ambiguous("syncing the folder of a new file"))?;
     Ok(object)
 }
 
@@ -108,7 +109,7 @@ pub(super) fn delete(
     caller: &Caller,
 ) -> Result<(), StoreError> {
     let folder = {
-        let _held = disk.commits.hold().map_err(unchanged("waiting for the commit lock"))?;
+        let _held = disk.change()?;
         check(disk, key, when)?;
         remove(disk, key, caller)?
     };
@@ -125,7 +126,7 @@ pub(super) fn delete_many(
     for batch in keys.chunks(BATCH) {
         let mut changed = BTreeMap::new();
         {
-            let _held = disk.commits.hold().map_err(unchanged("waiting for the commit lock"))?;
+            let _held = disk.change()?;
             for key in batch {
                 changed.extend(remove(disk, key, caller).map_err(after_some)?);
             }
@@ -144,6 +145,7 @@ fn sync_deleted(disk: &Disk, path: &str, folder: &Dir) -> Result<(), StoreError>
         Err(error) if error.kind() == ErrorKind::NotFound => tree::sync_nearest(&disk.root, path),
         answer => answer,
     };
+    let synced = synced.inspect_err(|_| disk.changing.stay());
     synced.map_err(ambiguous("syncing the folder of a deleted file"))
 }
 
@@ -172,7 +174,8 @@ fn remove(
     let file_name = tree::file_name(disk, &folder, name)?;
     caller.check()?;
     folder.remove_file(file_name).map_err(unchanged("deleting a file"))?;
-    let left = tree::prune(disk, parents, name).map_err(ambiguous("removing empty folders"))?;
+    let left = tree::prune(disk, parents, name).inspect_err(|_| disk.changing.stay());
+    let left = left.map_err(ambiguous("removing empty folders"))?;
     Ok(Some((path, left)))
 }
 

@@ -17,7 +17,9 @@ use cap_std::fs::Dir;
 use tokio::task::spawn_blocking;
 
 use self::caller::Caller;
-use self::locks::LockFile;
+use self::changing::Changing;
+use self::errors::unchanged;
+use self::locks::{Held, LockFile};
 use self::read::{Missed, Patience, Purpose};
 use self::stamps::Stamps;
 use self::upload::LocalUpload;
@@ -27,6 +29,7 @@ use super::{
 use crate::scope::{KeyPrefix, ObjectKey};
 
 mod caller;
+mod changing;
 mod commit;
 mod errors;
 mod list;
@@ -62,8 +65,17 @@ struct Disk {
     stamps: Stamps,
     /// Whether the filesystem finds a file under other spellings of its name.
     folds: bool,
+    changing: Changing,
     /// Holds a shared lock as long as this process has the store open. Last, so that it goes last.
     _alive: File,
+}
+
+impl Disk {
+    /// The commit lock, for a change.
+    fn change(&self) -> Result<Held<'_>, StoreError> {
+        self.changing.begin().map_err(unchanged("marking the store as being changed"))?;
+        self.commits.hold().map_err(unchanged("waiting for the commit lock"))
+    }
 }
 
 // The directory's path is for whoever started the host.

@@ -11,6 +11,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, MetadataExt, OpenOptions};
 use uuid::Uuid;
 
+use super::changing::{self, Changing};
 use super::errors::{at_open, foreign_error};
 use super::locks::{LockFile, retry};
 use super::stamps::Stamps;
@@ -22,6 +23,8 @@ use crate::store::layout;
 
 /// Files being written.
 const TEMPORARY: &str = ".bailiwick-tmp";
+/// Where processes that change the store say so.
+const CHANGING: &str = ".bailiwick-changing";
 /// Locked, shared, by every process that has the store open.
 const ALIVE: &str = ".bailiwick-alive";
 /// Locked by whoever makes a change take effect.
@@ -55,8 +58,10 @@ fn open(path: &Path, clock: Arc<dyn Clock>) -> anyhow::Result<LocalStore> {
     let marker = read_marker(&root)?;
     let alive = own(&root, ALIVE)?;
     let company = look_around(&alive).map_err(|error| at_open(error, "locking the directory"))?;
-    let temporary =
-        open_temporary(&root).map_err(|error| at_open(error, "its folder `.bailiwick-tmp`"))?;
+    let (temporary, _) = open_own_folder(&root, TEMPORARY)
+        .map_err(|error| at_open(error, "its folder `.bailiwick-tmp`"))?;
+    let (changing, was_known) = open_own_folder(&root, CHANGING)
+        .map_err(|error| at_open(error, "its folder `.bailiwick-changing`"))?;
     if company == Company::Alone {
         sweep(&temporary).map_err(|error| at_open(error, "sweeping what a crash left"))?;
     }
@@ -66,14 +71,16 @@ fn open(path: &Path, clock: Arc<dyn Clock>) -> anyhow::Result<LocalStore> {
     let commits = LockFile::new(own(&root, COMMIT)?);
     if company == Company::Alone {
         stamps.recover().map_err(|error| at_open(error, "its clock"))?;
-        settle(&root).map_err(|error| at_open(error, "syncing the filesystem"))?;
+        settle_after_the_dead(&root, &changing, was_known)
+            .map_err(|error| at_open(error, "syncing the filesystem"))?;
     }
     if marker == Marker::Absent {
         write_marker(&root, &temporary).map_err(|error| at_open(error, "writing its marker"))?;
     }
     // From here on, others may come in.
     retry(|| alive.lock_shared()).map_err(|error| at_open(error, "locking the directory"))?;
-    let disk = Disk { root, temporary, commits, stamps, folds: abilities.folds, _alive: alive };
+    let (folds, changing) = (abilities.folds, Changing::new(changing));
+    let disk = Disk { root, temporary, commits, stamps, folds, changing, _alive: alive };
     Ok(LocalStore { disk: Arc::new(disk) })
 }
 
@@ -138,17 +145,29 @@ fn look_around(alive: &File) -> io::Result<Company> {
     }
 }
 
-fn open_temporary(root: &Dir) -> io::Result<Dir> {
-    match root.symlink_metadata(TEMPORARY) {
+/// Whether a folder of the store's own was there when it was opened.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Known {
+    Before,
+    New,
+}
+
+/// Opens a folder of the store's own, making it if it is missing. A link is an error.
+fn open_own_folder(root: &Dir, name: &str) -> io::Result<(Dir, Known)> {
+    let mut known = Known::Before;
+    match root.symlink_metadata(name) {
         Ok(metadata) if metadata.is_symlink() => return Err(foreign_error()),
-        Err(error) if error.kind() == ErrorKind::NotFound => match root.create_dir(TEMPORARY) {
+        Err(error) if error.kind() == ErrorKind::NotFound => match root.create_dir(name) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            answer => answer?,
+            answer => {
+                answer?;
+                known = Known::New;
+            }
         },
         Ok(_) => {}
         Err(error) => return Err(error),
     }
-    root.open_dir_nofollow(TEMPORARY)
+    Ok((root.open_dir_nofollow(name)?, known))
 }
 
 /// Removes what processes that are gone were writing.
@@ -169,6 +188,16 @@ fn sweep(temporary: &Dir) -> io::Result<()> {
 }
 
 /// Makes durable what a process that was killed had changed and not synced: others go on from it.
+/// Where all ended in order, all is. For a process that is alone.
+fn settle_after_the_dead(root: &Dir, changing: &Dir, known: Known) -> io::Result<()> {
+    let marks = changing::marks(changing)?;
+    if known == Known::Before && marks.is_empty() {
+        return Ok(());
+    }
+    settle(root)?;
+    marks.iter().try_for_each(|mark| changing.remove_file(mark))
+}
+
 #[cfg(target_os = "linux")]
 fn settle(root: &Dir) -> io::Result<()> {
     let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC;

@@ -151,3 +151,27 @@ async fn killed_while_a_file_becomes_a_folder() {
     store.delete(&key("last"), &Precondition::Always).await.unwrap();
     assert_eq!(tree(folder.path()), OWN);
 }
+
+/// Who changes a store marks it until it ends in order. A mark that is left is of one that was
+/// killed: the next one that is alone makes durable what that had changed, and removes it.
+#[tokio::test]
+async fn who_changes_a_store_marks_it_until_an_orderly_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let marks = folder.path().join(".bailiwick-changing");
+    let count = || std::fs::read_dir(&marks).unwrap().count();
+    let store = open_alone(folder.path());
+    store.list(&prefix(""), Depth::All, None, 1).await.unwrap();
+    assert_eq!(count(), 0);
+    for _ in 0..2 {
+        store.put(&key("a"), "x".into(), &Precondition::Always).await.unwrap();
+        assert_eq!(count(), 1);
+    }
+    let another = open(folder.path());
+    another.delete(&key("a"), &Precondition::Always).await.unwrap();
+    assert_eq!(count(), 2);
+    drop((store, another));
+    assert_eq!(count(), 0);
+    std::fs::write(marks.join("left"), "").unwrap();
+    drop(open_alone(folder.path()));
+    assert_eq!(count(), 0);
+}

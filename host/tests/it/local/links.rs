@@ -171,6 +171,7 @@ fn refused<T: std::fmt::Debug>(answer: Result<T, StoreError>, case: &str) {
 async fn a_link_for_one_of_the_stores_own_is_refused() {
     let own = [
         ".bailiwick-alive",
+        ".bailiwick-changing",
         ".bailiwick-clock",
         ".bailiwick-commit",
         ".bailiwick-layout",
@@ -182,7 +183,7 @@ async fn a_link_for_one_of_the_stores_own_is_refused() {
             drop(store);
             let planted = scene.root.join(name);
             match name {
-                ".bailiwick-tmp" => fs::remove_dir(&planted).unwrap(),
+                ".bailiwick-tmp" | ".bailiwick-changing" => fs::remove_dir(&planted).unwrap(),
                 _ => fs::remove_file(&planted).unwrap(),
             }
             symlink(scene.relative(&planted, &scene.target(target)), &planted).unwrap();

@@ -70,7 +70,8 @@ fn on_disk(folder: &Path) -> std::path::PathBuf {
     folder.join(prefix("").as_str())
 }
 
-/// Every path below a folder, in order, links not followed.
+/// Every path below a folder, in order, links not followed, but for the marks of those who change
+/// the store.
 fn tree(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -79,7 +80,8 @@ fn tree(folder: &Path) -> Vec<String> {
             let entry = entry.unwrap();
             let path = entry.path();
             found.push(path.strip_prefix(folder).unwrap().to_string_lossy().into_owned());
-            if entry.file_type().unwrap().is_dir() {
+            let is_dir = entry.file_type().unwrap().is_dir();
+            if is_dir && !path.ends_with(".bailiwick-changing") {
                 folders.push(path);
             }
         }
@@ -89,8 +91,9 @@ fn tree(folder: &Path) -> Vec<String> {
 }
 
 /// What a store's folder holds of its own.
-const OWN: [&str; 5] = [
+const OWN: [&str; 6] = [
     ".bailiwick-alive",
+    ".bailiwick-changing",
     ".bailiwick-clock",
     ".bailiwick-commit",
     ".bailiwick-layout",
