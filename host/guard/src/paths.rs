@@ -1,10 +1,12 @@
 //! What is counted: one call on each of the paths that every turn takes.
 
 use std::hint::black_box;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use bailiwick::clock::SystemClock;
+use bailiwick::engine::{Cancel, End, Engine, EngineOptions, Request};
 use bailiwick::limits::Limits;
 use bailiwick::scope::{
     Access, AgentId, Coordinates, Grant, GuestPath, MountTable, Need, SessionId, Sha256, Skill,
@@ -16,7 +18,7 @@ use bytes::Bytes;
 use uuid::Uuid;
 
 /// The paths, as `perform` knows them.
-pub(crate) const NAMES: [&str; 9] = [
+pub(crate) const NAMES: [&str; 13] = [
     "scope/resolve",
     "scope/resolve-skill",
     "scope/refuse",
@@ -26,6 +28,10 @@ pub(crate) const NAMES: [&str; 9] = [
     "memory/list-1000",
     "memory/search-100",
     "directory/list-1000",
+    "guest/nothing",
+    "guest/stat",
+    "guest/read",
+    "guest/write",
 ];
 
 const FILE: &str = "session/reports/2026/summary.md";
@@ -43,7 +49,33 @@ pub(crate) async fn perform(path: &str, times: u64) -> Result<()> {
             let store = LocalStore::open_ambient(folder.path(), Arc::new(SystemClock))?;
             verb(call, times, Arc::new(store)).await
         }
+        Some(("guest", call)) => guest(call, times).await,
         _ => bail!("there is no path `{path}`"),
+    }
+}
+
+/// Calls out of a guest, on the memory store. Compiled once, where the test says: compiling is
+/// no part of a call, and takes long under callgrind.
+#[expect(clippy::disallowed_methods, reason = "the guest is what the set-up built")]
+async fn guest(call: &str, times: u64) -> Result<()> {
+    let folder = |name| std::env::var_os(name).map(PathBuf::from);
+    let guests = folder("BAILIWICK_GUESTS").context("no guests: run `cargo xtask guard`")?;
+    let component = std::fs::read(guests.join("bench-verbs.wasm"))?;
+    // No epochs: when they come is the clock's affair.
+    let limits = Limits { epoch_ms: 3_600_000, turn_ms_max: 3_600_000, ..Limits::default() };
+    let cache_dir = folder("BAILIWICK_GUARD_CACHE");
+    let options = EngineOptions { cache_dir, ..EngineOptions::default() };
+    let engine = Engine::new(limits.clone(), options)?;
+    let component = engine.load(&component).await?;
+    let clock = Arc::new(SystemClock);
+    let storage = Storage::new(Arc::new(MemoryStore::new(clock.clone())), clock, limits);
+    let space = storage.space(table()?);
+    space.write(FILE, vec![b'x'; 4096].into(), Precondition::Always).await?;
+    let input = format!("{call} {FILE} {times}");
+    let request = Request { input, answer: None, attempt: 1 };
+    match engine.run(&component, space, request, Arc::new(()), Cancel::new()).await.end {
+        End::Reply(_) => Ok(()),
+        end => bail!("the guest did not reply: {end:?}"),
     }
 }
 

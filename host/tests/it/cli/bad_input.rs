@@ -48,7 +48,7 @@ fn a_component_that_cannot_run_is_told_why() {
         ("module.wasm", b"\0asm\x01\0\0\0", "core module"),
         ("corrupt.wasm", b"\0asm\x0d\0\x01\0garbage", "corrupt"),
         ("other.wasm", &for_another, "acme:billing/ledger@1.0.0"),
-        ("idle.wasm", b"\0asm\x0d\0\x01\0", "exports neither"),
+        ("idle.wasm", b"\0asm\x0d\0\x01\0", "exports none of"),
     ] {
         let file = machine.file(name, bytes);
         let told_by_run = machine.refused(&[&["run", &file], NAMES.as_slice()].concat());
