@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
     let Some(path) = arguments.next() else {
-        println!("{}", paths::NAMES.join("\n"));
+        paths::NAMES.iter().for_each(|(path, times)| println!("{path} {times}"));
         return Ok(());
     };
     let times = arguments.next().context("how many times?")?.parse()?;
