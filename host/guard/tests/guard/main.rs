@@ -10,6 +10,7 @@ mod bucket;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::process::Command;
+use std::sync::Mutex;
 
 /// So many more instructions than the limit are too many; so many fewer, and it says little.
 const MORE_PERCENT: u64 = 5;
@@ -70,17 +71,24 @@ fn can_count() -> bool {
     has_valgrind && has_guests
 }
 
+/// Every path, as many at once as there are cores: what is counted is no time.
 fn count() -> Costs {
     let guard = env!("CARGO_BIN_EXE_guard");
     let paths = Command::new(guard).output().unwrap();
     let paths = String::from_utf8(paths.stdout).unwrap();
     let port = bucket::serve();
-    let count = |line: &str| {
-        let (path, times) = line.split_once(' ').unwrap();
-        let times = times.parse().unwrap();
-        (path.to_owned(), cost(times, |times| total(guard, path, port, times)))
+    let (left, counted) = (Mutex::new(paths.lines()), Mutex::new(Costs::new()));
+    let work = || {
+        loop {
+            let Some(line) = left.lock().unwrap().next() else { return };
+            let (path, times) = line.split_once(' ').unwrap();
+            let cost = cost(times.parse().unwrap(), |times| total(guard, path, port, times));
+            counted.lock().unwrap().insert(path.to_owned(), cost);
+        }
     };
-    paths.lines().map(count).collect()
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| (0..workers).for_each(|_| _ = scope.spawn(work)));
+    counted.into_inner().unwrap()
 }
 
 /// What one more call costs: set-up is in both counts, and falls out.
