@@ -50,14 +50,20 @@ fn calls_cost_what_they_are_known_to() {
 /// A cost over its limit is told, and one far below it, and one that nobody counts any more.
 #[test]
 fn what_is_not_as_known_is_told() {
-    let limits = read("# a comment\na 1000 2\nb 1000 2\nc 1000 2\nd 1 1\n");
+    let limits = read("# a comment\na 1000 2\nb 1000 2\nc 1000 2\nd 1 1\nf 9 200\ng 9 200\n");
     let cost = |instructions, allocations| Cost { instructions, allocations };
-    let counted =
-        [("a", cost(1050, 2)), ("b", cost(1051, 3)), ("c", cost(799, 2)), ("e", cost(1, 1))];
+    let counted = [
+        ("a", cost(1050, 2)),
+        ("b", cost(1051, 3)),
+        ("c", cost(799, 2)),
+        ("e", cost(1, 1)),
+        ("f", cost(9, 202)),
+        ("g", cost(9, 203)),
+    ];
     let counted = counted.map(|(path, cost)| (path.to_owned(), cost)).into();
     let told = compare(&counted, &limits);
     let paths: Vec<_> = told.iter().map(|line| line.split(':').next().unwrap()).collect();
-    assert_eq!(paths, ["b", "b", "c", "e", "d"]);
+    assert_eq!(paths, ["b", "b", "c", "e", "g", "d"]);
     assert_eq!(read(&written(&counted)), counted);
 }
 
@@ -132,7 +138,8 @@ fn compare(counted: &Costs, limits: &Costs) -> Vec<String> {
             let is = cost.instructions;
             broken.push(format!("{path}: {is} instructions, not {least} to {most}"));
         }
-        if cost.allocations != limit.allocations {
+        // To one, but for calls with a hundred and more: what they amortise is not always the same.
+        if cost.allocations.abs_diff(limit.allocations) > limit.allocations / 100 {
             let (is, known) = (cost.allocations, limit.allocations);
             broken.push(format!("{path}: {is} allocations, not {known}"));
         }
@@ -157,7 +164,7 @@ fn read(text: &str) -> Costs {
 fn written(counted: &Costs) -> String {
     let mut text = format!(
         "# What one call costs in a development build: instructions, allocations. A test holds\n\
-        # it: at most {MORE_PERCENT} % more instructions, and not one allocation more or less.\n\
+        # it: at most {MORE_PERCENT} % more instructions, and 1 % more allocations or less: none of a few.\n\
         # `cargo xtask guard --update` writes it anew.\n"
     );
     for (path, Cost { instructions, allocations }) in counted {
