@@ -67,9 +67,15 @@ pub(crate) fn description(scratch: &Path, tools: &Path) -> Vec<(String, String)>
         ("filesystem", filesystem(scratch)),
         ("rustc", said(Command::new("rustc").arg("--version"))),
         ("crates", crates()),
-        ("S3 server", said(Command::new(tools.join("venv/bin/weed")).arg("version"))),
+        ("S3 server", seaweed(tools)),
     ];
     lines.map(|(name, value)| (name.to_owned(), value)).into()
+}
+
+/// `weed version` prints the largest size of a volume before its own version.
+fn seaweed(tools: &Path) -> String {
+    let line = said(Command::new(tools.join("venv/bin/weed")).arg("version"));
+    format!("SeaweedFS {}", line.split(' ').nth(2).unwrap_or("unknown"))
 }
 
 fn read(path: &str) -> String {
