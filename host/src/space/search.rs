@@ -42,7 +42,7 @@ pub struct Match {
     pub path: String,
     /// Which line, from 1.
     pub line: u32,
-    /// The line, cut to [`SEARCH_LINE_BYTES_MAX`] bytes; what is not UTF-8 is replaced.
+    /// The line, cut to [`crate::limits::SEARCH_LINE_BYTES_MAX`] bytes; what is not UTF-8 is replaced.
     pub text: String,
 }
 
