@@ -2,14 +2,13 @@
 // Options used:
 //   * runtime_path: "wit_bindgen::rt"
 //   * additional derives ["PartialEq", "Eq"]
-//   * additional derives ignored ["stream-error"]
+//   * additional derives ignored ["stream-error", "reading"]
 //   * pub-export-macro
 #[doc(hidden)]
 #[allow(non_snake_case, unused_unsafe)]
 pub unsafe fn _export_run_cabi<T_: Guest>(arg0: *mut u8, arg1: usize) -> *mut u8 {
     unsafe {
-        #[cfg(target_arch = "wasm32")]
-        _rt::run_ctors_once();
+        #[cfg(target_arch = "wasm32")] _rt::run_ctors_once();
         let result1 = {
             let len0 = arg1;
             let bytes0 = _rt::Vec::from_raw_parts(arg0.cast(), len0, len0);
@@ -24,7 +23,8 @@ pub unsafe fn _export_run_cabi<T_: Guest>(arg0: *mut u8, arg1: usize) -> *mut u8
                 let len3 = vec3.len();
                 ::core::mem::forget(vec3);
                 *ptr2.add(2 * ::core::mem::size_of::<*const u8>()).cast::<usize>() = len3;
-                *ptr2.add(::core::mem::size_of::<*const u8>()).cast::<*mut u8>() = ptr3.cast_mut();
+                *ptr2.add(::core::mem::size_of::<*const u8>()).cast::<*mut u8>() = ptr3
+                    .cast_mut();
             }
             Err(e) => {
                 *ptr2.add(0).cast::<u8>() = (1i32) as u8;
@@ -33,7 +33,8 @@ pub unsafe fn _export_run_cabi<T_: Guest>(arg0: *mut u8, arg1: usize) -> *mut u8
                 let len4 = vec4.len();
                 ::core::mem::forget(vec4);
                 *ptr2.add(2 * ::core::mem::size_of::<*const u8>()).cast::<usize>() = len4;
-                *ptr2.add(::core::mem::size_of::<*const u8>()).cast::<*mut u8>() = ptr4.cast_mut();
+                *ptr2.add(::core::mem::size_of::<*const u8>()).cast::<*mut u8>() = ptr4
+                    .cast_mut();
             }
         };
         ptr2
@@ -46,13 +47,21 @@ pub unsafe fn __post_return_run<T_: Guest>(arg0: *mut u8) {
         let l0 = i32::from(*arg0.add(0).cast::<u8>());
         match l0 {
             0 => {
-                let l1 = *arg0.add(::core::mem::size_of::<*const u8>()).cast::<*mut u8>();
-                let l2 = *arg0.add(2 * ::core::mem::size_of::<*const u8>()).cast::<usize>();
+                let l1 = *arg0
+                    .add(::core::mem::size_of::<*const u8>())
+                    .cast::<*mut u8>();
+                let l2 = *arg0
+                    .add(2 * ::core::mem::size_of::<*const u8>())
+                    .cast::<usize>();
                 _rt::cabi_dealloc(l1, l2, 1);
             }
             _ => {
-                let l3 = *arg0.add(::core::mem::size_of::<*const u8>()).cast::<*mut u8>();
-                let l4 = *arg0.add(2 * ::core::mem::size_of::<*const u8>()).cast::<usize>();
+                let l3 = *arg0
+                    .add(::core::mem::size_of::<*const u8>())
+                    .cast::<*mut u8>();
+                let l4 = *arg0
+                    .add(2 * ::core::mem::size_of::<*const u8>())
+                    .cast::<usize>();
                 _rt::cabi_dealloc(l3, l4, 1);
             }
         }
@@ -79,8 +88,9 @@ pub use __export_world_peers_cabi;
 #[cfg_attr(target_pointer_width = "64", repr(align(8)))]
 #[cfg_attr(target_pointer_width = "32", repr(align(4)))]
 struct _RetArea([::core::mem::MaybeUninit<u8>; 3 * ::core::mem::size_of::<*const u8>()]);
-static mut _RET_AREA: _RetArea =
-    _RetArea([::core::mem::MaybeUninit::uninit(); 3 * ::core::mem::size_of::<*const u8>()]);
+static mut _RET_AREA: _RetArea = _RetArea(
+    [::core::mem::MaybeUninit::uninit(); 3 * ::core::mem::size_of::<*const u8>()],
+);
 #[rustfmt::skip]
 #[allow(dead_code, clippy::all)]
 pub mod wasi {

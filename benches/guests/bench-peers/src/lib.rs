@@ -11,6 +11,7 @@
     clippy::unwrap_used,
     reason = "generated"
 )]
+#[rustfmt::skip]
 pub mod bindings;
 
 use bindings::wasi::filesystem::preopens;
