@@ -86,7 +86,7 @@ impl Error {
         Self::new(ErrorCode::Closed, "closed", format!("this {what} is closed"))
     }
 
-    pub(super) fn busy() -> Self {
+    pub(crate) fn busy() -> Self {
         Self::new(ErrorCode::Busy, "busy", "the host is short of room: ask again shortly")
     }
 

@@ -78,7 +78,7 @@ impl Calls {
 
     /// Takes bytes of what all guests of the host may hold.
     pub(super) fn hold(&self, bytes: usize) -> Result<HeldMemory, Error> {
-        self.0.guest_memory.hold(bytes).ok_or_else(busy)
+        self.0.guest_memory.hold(bytes).ok_or_else(Error::busy)
     }
 
     /// Works on a call as soon as others of the turn leave room. The answer, at most so many
@@ -96,7 +96,7 @@ impl Calls {
             let held = slots.acquire_owned().await.ok().zip(memory.hold(answer_bytes));
             match held {
                 Some(held) => Done { result: work.await, _held: Some(held) },
-                None => Done { result: Err(busy()), _held: None },
+                None => Done { result: Err(Error::busy()), _held: None },
             }
         })
     }
@@ -159,8 +159,4 @@ impl Calls {
         );
         Error::new(ErrorCode::TooLarge, "calls", message)
     }
-}
-
-fn busy() -> Error {
-    Error::new(ErrorCode::Busy, "busy", "the host is short of room: ask again shortly")
 }
