@@ -30,7 +30,7 @@ pub enum ErrorCode {
     Closed,
     /// This store or this host cannot do it.
     Unsupported,
-    /// The host is short of room; ask again.
+    /// The host is short of room, or others change the file all the time; ask again.
     Busy,
     /// Storage did not answer.
     Unavailable,
@@ -88,6 +88,11 @@ impl Error {
 
     pub(crate) fn busy() -> Self {
         Self::new(ErrorCode::Busy, "busy", "the host is short of room: ask again shortly")
+    }
+
+    pub(super) fn contended(path: &str) -> Self {
+        let message = format!("others change `{path}` all the time: ask again shortly");
+        Self::new(ErrorCode::Busy, "contended", message)
     }
 
     /// What happened below, for the log; a caller never sees it.

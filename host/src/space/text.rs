@@ -152,7 +152,7 @@ impl Space {
         let bound = Duration::from_millis(self.limits().operation_ms_max);
         let until = Instant::now() + bound;
         let lock = self.0.storage.locks.lock(&resolved.key);
-        let _lock = within(bound, lock).await.ok_or_else(Error::busy)?;
+        let _lock = within(bound, lock).await.ok_or_else(|| Error::contended(path))?;
         while Instant::now() < until {
             let _room;
             let current = match self.current(path, &resolved.key).await? {
@@ -179,7 +179,7 @@ impl Space {
                 Err(error) => return Err(error),
             }
         }
-        Err(Error::busy())
+        Err(Error::contended(path))
     }
 
     /// The whole of a file, with the room that it and as much again takes; `None` if there is

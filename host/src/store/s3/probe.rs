@@ -1,10 +1,16 @@
 //! Tries out what a server keeps to: one after the other, and among racers.
 
+use std::time::{Duration, Instant};
+
 use bytes::Bytes;
 use futures::future::join_all;
+use futures::stream::{FuturesUnordered, StreamExt};
+use tokio::time::timeout;
 use uuid::Uuid;
 
 mod shots;
+
+use shots::Shot;
 
 use super::S3Store;
 use super::conditions::{Condition, Support, Verb};
@@ -22,6 +28,8 @@ const ROUNDS: u32 = 4;
 /// too early are rarer.
 const ROUNDS_IN_PARTS: u32 = 16;
 const ALWAYS: Precondition = Precondition::Always;
+/// How long the others are waited for at least, once one was answered.
+const PATIENCE_MIN: Duration = Duration::from_millis(250);
 /// How often a deletion races against a write.
 const DELETION_RACES: u32 = 4;
 
@@ -70,36 +78,45 @@ impl<'a> Probe<'a> {
     }
 
     async fn if_absent(&self, verb: Verb, keys: [&ObjectKey; 2]) -> Result<Support, Failure> {
-        self.put(keys[0], "source").await?;
+        let [source, key] = keys;
+        self.put(source, "source").await?;
+        self.put(key, "there").await?;
+        let when = Precondition::IfAbsent;
+        let mut support = self.refused(verb, keys, &when).await?;
         for _ in 0..rounds(verb) {
-            let raced = self.raced(verb, keys, &Precondition::IfAbsent).await?;
-            if raced != Support::Kept {
-                return Ok(raced);
+            if support != Support::Kept {
+                break;
             }
-            self.store.repeat(|| self.store.requests.delete(keys[1], ALWAYS)).await?;
+            let race = || async { self.raced(verb, [source, &fresh_key()], &when).await };
+            support = self.store.repeat(race).await?;
         }
-        Ok(Support::Kept)
+        Ok(support)
     }
 
     async fn if_revision(&self, verb: Verb, keys: [&ObjectKey; 2]) -> Result<Support, Failure> {
-        self.put(keys[0], "source").await?;
+        let [source, key] = keys;
+        self.put(source, "source").await?;
         let when = Precondition::IfRevision(Revision("none".to_owned()));
-        let refused = self.refused(verb, keys, &when).await?;
-        if refused != Support::Kept {
-            return Ok(refused);
+        let mut support = self.refused(verb, keys, &when).await?;
+        if support == Support::Kept {
+            self.put(key, "there").await?;
+            support = self.refused(verb, keys, &when).await?;
         }
         for _ in 0..rounds(verb) {
-            let there = self.put(keys[1], "there").await?;
-            let when = Precondition::IfRevision(there.revision);
-            let raced = self.raced(verb, keys, &when).await?;
-            if raced != Support::Kept {
-                return Ok(raced);
+            if support != Support::Kept {
+                break;
             }
+            let race = || async {
+                let key = fresh_key();
+                let when = Precondition::IfRevision(self.put(&key, "there").await?.revision);
+                self.raced(verb, [source, &key], &when).await
+            };
+            support = self.store.repeat(race).await?;
         }
-        Ok(Support::Kept)
+        Ok(support)
     }
 
-    /// Whether one racer wins, and who comes late is refused.
+    /// Whether one racer wins, for an object that only they know of.
     async fn raced(
         &self,
         verb: Verb,
@@ -108,19 +125,49 @@ impl<'a> Probe<'a> {
     ) -> Result<Support, Failure> {
         let prepared = join_all((0..RACERS).map(|racer| self.prepare(verb, keys, racer)));
         let shots = prepared.await.into_iter().collect::<Result<Vec<_>, _>>()?;
-        let racers = shots.into_iter().map(|shot| self.fire(shot, keys, when));
-        // A racer without an answer may have been the one that won.
-        let answers = join_all(racers).await.into_iter().map(|sent| answer_of(sent).ok());
-        let answers: Vec<_> = answers.collect();
+        let answers = self.answers(verb, shots, keys, when).await;
+        self.clean(&[keys[1].clone()]).await;
         let count = |answer| answers.iter().filter(|racer| **racer == answer).count();
-        let (won, unheard) = (count(Some(Answer::Done)), count(None));
-        if count(Some(Answer::NotImplemented)) > 0 {
+        let (won, held) = (count(Answer::Done), count(Answer::Held));
+        if count(Answer::NotImplemented) > 0 {
             return Ok(Support::Refused);
         }
-        if won > 1 || won + unheard == 0 {
+        // Who was not heard may have been the one that won.
+        if won > 1 || held == RACERS as usize {
             return Ok(Support::Ignored);
         }
-        self.refused(verb, keys, when).await
+        match answers.is_empty() {
+            true => Err(Failure::lost("no racer of a trial was answered")),
+            false => Ok(Support::Kept),
+        }
+    }
+
+    /// What racers were told. Some servers let those who ask for the same object wait for one
+    /// another, a second each: nobody waits for them.
+    async fn answers(
+        &self,
+        verb: Verb,
+        shots: Vec<Shot>,
+        keys: [&ObjectKey; 2],
+        when: &Precondition,
+    ) -> Vec<Answer> {
+        let started = Instant::now();
+        let mut racing: FuturesUnordered<_> =
+            shots.into_iter().map(|shot| self.fire(shot, keys, when)).collect();
+        let first = racing.next().await;
+        // An upload in parts has to be waited for: it is given up if it was not completed.
+        let patience = (verb != Verb::Complete).then(|| PATIENCE_MIN.max(8 * started.elapsed()));
+        let mut heard: Vec<_> = first.into_iter().collect();
+        let all = async {
+            while let Some(sent) = racing.next().await {
+                heard.push(sent);
+            }
+        };
+        match patience {
+            Some(patience) => _ = timeout(patience, all).await,
+            None => all.await,
+        }
+        heard.into_iter().filter_map(|sent| answer_of(sent).ok()).collect()
     }
 
     /// Whether a request is refused whose condition does not hold.

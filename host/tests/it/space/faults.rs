@@ -163,6 +163,20 @@ async fn a_host_without_room_is_busy_for_a_while() {
     world.space().stat("agent/a").await.unwrap();
 }
 
+/// A caller who waits behind a change of the same file is told that it is about the file.
+#[tokio::test(start_paused = true)]
+async fn a_file_that_others_change_is_busy() {
+    let world = world_with_a_file().await;
+    world.store.plan(Plan::Nth(0, Fault::Hang));
+    let space = world.space();
+    let stuck = tokio::spawn(async move { space.append("agent/a", "+first").await });
+    tokio::task::yield_now().await;
+    let error = world.space().append("agent/a", "+second").await.unwrap_err();
+    assert_eq!((error.code, error.reason), (ErrorCode::Busy, "contended"));
+    stuck.await.unwrap().unwrap_err();
+    world.space().append("agent/a", "+third").await.unwrap();
+}
+
 /// What a store still holds of writers that were dropped counts until it is gone: their turn
 /// cannot make the host hold more than its bound.
 #[tokio::test(start_paused = true)]
