@@ -56,11 +56,12 @@ impl S3Store {
     }
 
     fn intent(&self, change: Change, key: &ObjectKey, when: &Precondition) -> Intent {
+        let latest = self.lineages.newest(key);
         let base = match when {
-            Precondition::Always | Precondition::IfAbsent => self.lineages.newest(key),
+            Precondition::Always | Precondition::IfAbsent => latest,
             Precondition::IfRevision(revision) => self.lineages.write_of(key, revision),
         };
-        Intent { change, when: when.clone(), base }
+        Intent { change, when: when.clone(), base, latest }
     }
 
     pub(super) async fn put_object(
@@ -170,20 +171,9 @@ impl S3Store {
                     }
                     continue;
                 }
-                FailureKind::Condition if *when == Precondition::IfAbsent && !in_doubt => {
-                    if !matches!(self.look(key).await, Ok(None)) {
-                        return Err(StoreError::PreconditionFailed);
-                    }
-                    unfounded += 1;
-                    if unfounded == UNFOUNDED_MAX {
-                        return Err(StoreError::Unrepresentable(FOLDER_OF_ITS_NAME));
-                    }
-                    if !attempts.next(&self.budget).await {
-                        return Err(StoreError::PreconditionFailed);
-                    }
-                    continue;
-                }
                 FailureKind::Lost => in_doubt = true,
+                // Is anything there at all?
+                FailureKind::Condition if asked == Precondition::IfAbsent => {}
                 FailureKind::Condition
                 | FailureKind::SourceChanged
                 | FailureKind::NotFound
@@ -191,10 +181,27 @@ impl S3Store {
                     if in_doubt => {}
                 _ => return Err(given_up(failure, in_doubt)),
             }
+            let is_there =
+                failure.kind == FailureKind::Condition && asked == Precondition::IfAbsent;
             let seen = match self.look(key).await {
+                Ok(Some(_)) | Err(_) if is_there && !in_doubt => {
+                    return Err(StoreError::PreconditionFailed);
+                }
                 Ok(seen) => seen,
                 Err(unseen) => return Err(given_up(failure.after(unseen), in_doubt)),
             };
+            if is_there && seen.is_none() {
+                unfounded += 1;
+                if unfounded == UNFOUNDED_MAX {
+                    return Err(StoreError::Unrepresentable(FOLDER_OF_ITS_NAME));
+                }
+                asked = when.clone();
+                match attempts.next(&self.budget).await {
+                    true => continue,
+                    false if in_doubt => return Err(given_up(failure, in_doubt)),
+                    false => return Err(StoreError::PreconditionFailed),
+                }
+            }
             match intent.judge(seen.as_ref(), attempts.elapsed()) {
                 Outcome::Applied => return Ok(Known::Found(seen)),
                 Outcome::Unknown => return Err(given_up(failure, in_doubt)),
@@ -209,6 +216,7 @@ impl S3Store {
                 }
             } else if let Some(narrowed) = self.narrowed(verb, seen.as_ref()).await? {
                 intent.base = seen.and_then(|seen| seen.lineage.newest());
+                intent.latest = intent.base;
                 intent.when = narrowed.clone();
                 asked = narrowed;
             }

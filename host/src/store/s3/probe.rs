@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use anyhow::anyhow;
 use bytes::Bytes;
 use futures::future::join_all;
 use futures::stream::{FuturesUnordered, StreamExt};
@@ -30,6 +31,7 @@ const ROUNDS_IN_PARTS: u32 = 16;
 const ALWAYS: Precondition = Precondition::Always;
 /// How long the others are waited for at least, once one was answered.
 const PATIENCE_MIN: Duration = Duration::from_millis(250);
+const ILLEGAL_NAMES: &str = "the names of the probe are not legal";
 /// How often a deletion races against a write.
 const DELETION_RACES: u32 = 4;
 
@@ -275,7 +277,7 @@ impl<'a> Probe<'a> {
 
     async fn listing_order(&self) -> Result<Support, Failure> {
         let Some((folder, names)) = listed_names(["a", "a b", "a-b", "a/b"]) else {
-            return Err(Failure::lost("the names of the probe are not legal"));
+            return Err(Failure::new(FailureKind::Refused, anyhow!(ILLEGAL_NAMES)));
         };
         for name in &names {
             self.put(name, "listed").await?;
@@ -288,22 +290,35 @@ impl<'a> Probe<'a> {
         Ok(if ordered { Support::Kept } else { Support::Ignored })
     }
 
+    /// Looked at right after the deletion, and only where nothing had to be sent twice: some
+    /// servers remove their folders a while later.
     async fn folders_vanish(&self) -> Result<Support, Failure> {
+        self.store.repeat(|| self.folder_vanishes()).await
+    }
+
+    async fn folder_vanishes(&self) -> Result<Support, Failure> {
         let Some((folder, names)) = listed_names(["a", "a b", "a-b", "a/b"]) else {
-            return Err(Failure::lost("the names of the probe are not legal"));
+            return Err(Failure::new(FailureKind::Refused, anyhow!(ILLEGAL_NAMES)));
         };
         for name in &names {
             self.put(name, "listed").await?;
         }
-        self.clean(&names).await;
-        let listed = self.list(&folder, Depth::Children).await?;
-        Ok(if listed.folders.is_empty() { Support::Kept } else { Support::Ignored })
+        let deleted = self.store.requests.delete_many(&names).await;
+        let (under, limit) = (folder.as_str(), 1000);
+        let page =
+            ListRequest { prefix: &folder, under, depth: Depth::Children, after: None, limit };
+        let listed = self.store.requests.list(page).await;
+        if deleted.is_err() {
+            self.clean(&names).await;
+        }
+        deleted?;
+        Ok(if listed?.folders.is_empty() { Support::Kept } else { Support::Ignored })
     }
 
     /// Listed one by one: the server's token may hold the name.
     async fn names_beyond_xml(&self) -> Result<Support, Failure> {
         let Some((folder, names)) = listed_names(["\u{fffe}", "\u{fffe}b"]) else {
-            return Err(Failure::lost("the names of the probe are not legal"));
+            return Err(Failure::new(FailureKind::Refused, anyhow!(ILLEGAL_NAMES)));
         };
         for name in &names {
             self.put(name, "listed").await?;

@@ -28,8 +28,10 @@ pub(super) enum Change {
 pub(super) struct Intent {
     pub(super) change: Change,
     pub(super) when: Precondition,
-    /// The write that made what had been seen there.
+    /// The write that made what it is to replace, as far as that had been seen.
     pub(super) base: Option<WriteId>,
+    /// The write that made what had been seen there last.
+    pub(super) latest: Option<WriteId>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +86,8 @@ impl Intent {
 
     /// Whether what is there was reached from what had been seen, without this change.
     fn leads_past(&self, seen: &Seen) -> bool {
-        self.base.is_some_and(|base| seen.lineage.contains(base))
+        let known = [self.base, self.latest];
+        known.into_iter().flatten().any(|write| seen.lineage.contains(write))
             || match &self.when {
                 Precondition::Always => false,
                 // Of those that found nothing there, one led to this, and it was another.

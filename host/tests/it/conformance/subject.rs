@@ -9,7 +9,7 @@ use bailiwick::scope::{
     Access, AgentId, Coordinates, Folder, FolderPath, Grant, GuestPath, KeyPrefix, MountTable,
     Need, ObjectKey, SessionId, SkillTable, WorkspaceId,
 };
-use bailiwick::store::{Depth, Lent, Object, ObjectStore, Precondition, Spare, StoreError};
+use bailiwick::store::{Depth, Effect, Lent, Object, ObjectStore, Precondition, Spare, StoreError};
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt, TryStreamExt};
@@ -129,6 +129,18 @@ impl Subject {
             eprintln!("NOT OFFERED by {}: {ability:?}", self.name);
         }
         lacks
+    }
+
+    /// Whether a change onto a revision of what is not there was refused, or told as far as it
+    /// can be: see [`Ability::WhoDeleted`].
+    pub(crate) fn refused_or_open<T>(&self, answer: &Result<T, StoreError>) -> bool {
+        match answer {
+            Err(StoreError::PreconditionFailed) => true,
+            Ok(_) | Err(StoreError::Unavailable { effect: Effect::Unknown, .. }) => {
+                self.lacks(Ability::WhoDeleted)
+            }
+            Err(_) => false,
+        }
     }
 
     /// What a verb answered; `None`, loudly, if it is one that the store declares to lack, and
