@@ -17,7 +17,7 @@ use super::errors::{Failure, FailureKind};
 use super::lanes::{Lane, Lanes};
 use super::lineage::Lineage;
 use super::requests::{Part, PartSource, UploadId};
-use super::wire::Content;
+use super::wire::{Content, Crc32c};
 use crate::scope::ObjectKey;
 use crate::store::pieces::Pieces;
 use crate::store::{Object, Precondition, Spare, StoreError, Upload};
@@ -29,6 +29,8 @@ pub(super) struct S3Upload {
     write: Write,
     /// At most one part.
     filling: Pieces,
+    /// Of what is filling, taken while the bytes are at hand.
+    sum: Crc32c,
     size: u64,
     state: State,
     lanes: Lanes,
@@ -80,8 +82,9 @@ struct Target {
 impl S3Upload {
     pub(super) fn new(store: S3Store, key: ObjectKey, when: Precondition) -> Self {
         let write = store.new_write(&key, &when);
-        let (filling, state, lanes) = (Pieces::default(), State::Whole, Lanes::new(&store.tuning));
-        Self { store, key, when, write, filling, size: 0, state, lanes, begun: None }
+        let (filling, sum) = (Pieces::default(), Crc32c::default());
+        let (state, lanes) = (State::Whole, Lanes::new(&store.tuning));
+        Self { store, key, when, write, filling, sum, size: 0, state, lanes, begun: None }
     }
 
     async fn take(&mut self, mut bytes: Bytes) -> Result<(), StoreError> {
@@ -96,7 +99,9 @@ impl S3Upload {
                 self.send_part().await?;
             }
             let room = part_bytes - self.filling.len();
-            self.filling.push(bytes.split_to(room.min(bytes.len())));
+            let bytes = bytes.split_to(room.min(bytes.len()));
+            self.sum.update(&bytes);
+            self.filling.push(bytes);
         }
         Ok(())
     }
@@ -112,7 +117,8 @@ impl S3Upload {
         }
         loop {
             if let Some(lane) = self.lanes.take(self.filling.len()) {
-                begun.launch(self.filling.take().into(), lane);
+                let content = Content::from(self.filling.take()).with_crc32c(self.sum.take());
+                begun.launch(content, lane);
                 return Ok(());
             }
             begun.land_next(&mut self.lanes).await?;
@@ -133,7 +139,7 @@ impl S3Upload {
             return Err(broken());
         }
         if self.begun.is_none() {
-            let content = Content::from(self.filling.take());
+            let content = Content::from(self.filling.take()).with_crc32c(self.sum.take());
             let (write, size) = (&self.write, self.size);
             let requests = &self.store.requests;
             let send = |when| requests.put(&self.key, content.clone(), when, &write.lineage);

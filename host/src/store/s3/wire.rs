@@ -24,7 +24,7 @@ mod time;
 
 pub(super) use address::{Address, encoded_query};
 pub(super) use answer::Answer;
-pub(super) use content::Content;
+pub(super) use content::{Content, Crc32c};
 pub(super) use time::{ServerTime, Stamp};
 
 use identity::{Identities, Identity};
@@ -88,7 +88,7 @@ impl Call {
     /// Without conditions or a body.
     pub(super) fn new(method: Method, name: String) -> Self {
         let fields = Vec::with_capacity(FIELDS_USUAL);
-        Self { method, name, query: String::new(), fields, content: Content::Nothing }
+        Self { method, name, query: String::new(), fields, content: Content::default() }
     }
 
     pub(super) fn field(&mut self, name: &'static str, value: impl Into<Cow<'static, str>>) {

@@ -6,7 +6,6 @@ use std::ops::Range;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use crc_fast::{CrcAlgorithm, Digest};
 
 use super::{
     Failure, Lineage, Object, ObjectKey, Precondition, Requests, Revision, e_tag, if_match,
@@ -96,11 +95,7 @@ impl Requests {
         if self.checksums == Checksums::Left {
             return None;
         }
-        let mut checksum = Digest::new(CrcAlgorithm::Crc32Iscsi);
-        content.pieces().iter().for_each(|piece| checksum.update(piece));
-        // Of 32 bits.
-        let [.., a, b, c, d] = checksum.finalize().to_be_bytes();
-        let text = STANDARD.encode([a, b, c, d]);
+        let text = STANDARD.encode(content.crc32c().to_be_bytes());
         call.field("x-amz-checksum-crc32c", text.clone());
         Some(text)
     }

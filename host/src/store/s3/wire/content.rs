@@ -7,12 +7,19 @@ use std::task::{Context, Poll};
 
 use aws_smithy_types::body::SdkBody;
 use bytes::Bytes;
+use crc_fast::{CrcAlgorithm, Digest};
 use http_body::{Body, Frame, SizeHint};
 
 /// The bytes of a request. Clones share them.
 #[derive(Clone, Debug, Default)]
-pub(in super::super) enum Content {
-    /// None.
+pub(in super::super) struct Content {
+    held: Held,
+    /// Where it is known already.
+    crc32c: Option<u32>,
+}
+
+#[derive(Clone, Debug, Default)]
+enum Held {
     #[default]
     Nothing,
     One(Bytes),
@@ -21,26 +28,42 @@ pub(in super::super) enum Content {
 
 impl From<Bytes> for Content {
     fn from(bytes: Bytes) -> Self {
-        if bytes.is_empty() { Self::Nothing } else { Self::One(bytes) }
+        let held = if bytes.is_empty() { Held::Nothing } else { Held::One(bytes) };
+        Self { held, crc32c: None }
     }
 }
 
 impl From<Vec<Bytes>> for Content {
     fn from(mut pieces: Vec<Bytes>) -> Self {
         pieces.retain(|piece| !piece.is_empty());
-        match pieces.len() {
-            0 | 1 => pieces.pop().map_or(Self::Nothing, Self::One),
-            _ => Self::Several(pieces.into()),
-        }
+        let held = match pieces.len() {
+            0 | 1 => pieces.pop().map_or(Held::Nothing, Held::One),
+            _ => Held::Several(pieces.into()),
+        };
+        Self { held, crc32c: None }
     }
 }
 
 impl Content {
+    /// The same, its CRC-32C being known.
+    pub(in super::super) fn with_crc32c(self, crc32c: u32) -> Self {
+        Self { crc32c: Some(crc32c), ..self }
+    }
+
+    /// The CRC-32C of all bytes together.
+    pub(in super::super) fn crc32c(&self) -> u32 {
+        self.crc32c.unwrap_or_else(|| {
+            let mut sum = Crc32c::default();
+            self.pieces().iter().for_each(|piece| sum.update(piece));
+            sum.take()
+        })
+    }
+
     pub(in super::super) fn pieces(&self) -> &[Bytes] {
-        match self {
-            Self::Nothing => &[],
-            Self::One(bytes) => std::slice::from_ref(bytes),
-            Self::Several(pieces) => pieces,
+        match &self.held {
+            Held::Nothing => &[],
+            Held::One(bytes) => std::slice::from_ref(bytes),
+            Held::Several(pieces) => pieces,
         }
     }
 
@@ -49,15 +72,37 @@ impl Content {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        matches!(self, Self::Nothing)
+        matches!(self.held, Held::Nothing)
     }
 
     pub(super) fn into_body(self) -> SdkBody {
-        match self {
-            Self::Nothing => SdkBody::empty(),
-            Self::One(bytes) => SdkBody::from(bytes),
-            Self::Several(pieces) => SdkBody::from_body_1_x(Pieces { pieces, sent: 0 }),
+        match self.held {
+            Held::Nothing => SdkBody::empty(),
+            Held::One(bytes) => SdkBody::from(bytes),
+            Held::Several(pieces) => SdkBody::from_body_1_x(Pieces { pieces, sent: 0 }),
         }
+    }
+}
+
+/// A CRC-32C of bytes as they come. <https://www.rfc-editor.org/rfc/rfc3720#appendix-B.4>
+#[derive(Clone, Debug)]
+pub(in super::super) struct Crc32c(Digest);
+
+impl Default for Crc32c {
+    fn default() -> Self {
+        Self(Digest::new(CrcAlgorithm::Crc32Iscsi))
+    }
+}
+
+impl Crc32c {
+    pub(in super::super) fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// That of all bytes so far, and begins anew.
+    pub(in super::super) fn take(&mut self) -> u32 {
+        // Of 32 bits.
+        self.0.finalize_reset() as u32
     }
 }
 
