@@ -43,6 +43,11 @@ pub const READ_FIRST_BYTES: u32 = 64 << 10;
 pub const READ_AHEAD_BYTES_MIN: u64 = 256 << 10;
 /// How far a reader reads ahead at most, in bytes.
 pub const READ_AHEAD_BYTES_MAX: u64 = 32 << 20;
+/// How far ahead it reads at most while no read of it waits for long, in bytes: what is near needs
+/// no more, and what is held of it should stay in the processor's cache.
+pub const READ_AHEAD_NEAR_BYTES_MAX: u64 = 8 << 20;
+/// A read that waited so long, in milliseconds, is one of what is far.
+pub const READ_FAR_MS_MIN: u64 = 2;
 /// Smallest range that is read ahead, but for the end of a file, in bytes.
 pub const READ_AHEAD_BLOCK_BYTES_MIN: u64 = 256 << 10;
 /// Largest range that is read ahead, in bytes.

@@ -67,13 +67,14 @@ impl Read for Reader {
 
     fn read_to_end(&mut self, buffer: &mut Vec<u8>) -> io::Result<usize> {
         let start = buffer.len();
-        loop {
+        while self.position < self.file.size {
             let bytes = self.chunk(READ_BYTES_MAX)?;
             if bytes.is_empty() {
-                return Ok(buffer.len() - start);
+                break;
             }
             buffer.extend_from_slice(&bytes);
         }
+        Ok(buffer.len() - start)
     }
 }
 

@@ -32,7 +32,12 @@ pub use turn::{
 
 /// How long a command waits for another process that changes the same catalog.
 const BUSY: Duration = Duration::from_secs(10);
-const CONNECTIONS_MAX: u32 = 4;
+/// One: SQLite writes one transaction at a time, and to open another costs a process that does
+/// one thing more than it gains.
+const CONNECTIONS_MAX: u32 = 1;
+/// So many pages of the journal are folded into the database at once. Who opens a catalog that
+/// was not closed reads them all.
+const JOURNAL_PAGES_MAX: &str = "256";
 
 /// The catalog of one store.
 #[derive(Clone, Debug)]
@@ -125,6 +130,7 @@ impl Catalog {
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full)
             .foreign_keys(true)
+            .pragma("wal_autocheckpoint", JOURNAL_PAGES_MAX)
             .busy_timeout(BUSY);
         let pool =
             SqlitePoolOptions::new().max_connections(CONNECTIONS_MAX).connect_with(connect).await?;

@@ -1,5 +1,6 @@
 //! What every command works with: a catalog and a store.
 
+use std::mem::ManuallyDrop;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,7 +36,9 @@ pub(super) struct Place {
 /// A catalog and its store, open.
 #[derive(Debug)]
 pub(super) struct Desk {
-    pub(super) catalog: Catalog,
+    /// Left open at the end of the process, as a crash would: to fold its journal into it takes
+    /// two syncs more, and what was answered is on disk either way.
+    pub(super) catalog: ManuallyDrop<Catalog>,
     pub(super) storage: Arc<Storage>,
     pub(super) data_dir: PathBuf,
 }
@@ -65,6 +68,7 @@ impl Desk {
             clock: clock.clone(),
         };
         let catalog = Catalog::open(options).await.map_err(|error| no_catalog(&file, error))?;
+        let catalog = ManuallyDrop::new(catalog);
         Ok(Self { catalog, storage: Storage::new(opened.store(), clock, limits), data_dir })
     }
 

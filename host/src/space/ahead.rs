@@ -15,7 +15,7 @@ use super::room::SpareHeld;
 use super::{Error, Inner, Space};
 use crate::limits::{
     READ_AHEAD_BLOCK_BYTES_MAX, READ_AHEAD_BLOCK_BYTES_MIN, READ_AHEAD_BYTES_MAX,
-    READ_AHEAD_BYTES_MIN, READ_AHEAD_IDLE_MS_MAX,
+    READ_AHEAD_BYTES_MIN, READ_AHEAD_IDLE_MS_MAX, READ_AHEAD_NEAR_BYTES_MAX, READ_FAR_MS_MIN,
 };
 
 /// Blocks ahead of a reader, one after the other.
@@ -123,12 +123,14 @@ impl Window {
         }
     }
 
-    /// A reader has gone on to `range`. Reaches further if that is not there yet, and fills what
-    /// is in reach with blocks that `fetch` begins, while it has room.
+    /// A reader has gone on to `range`, having `waited` so long for the last one. Reaches further
+    /// if that is not there yet, and fills what is in reach with blocks that `fetch` begins,
+    /// while it has room.
     pub(super) fn go_on(
         &mut self,
         range: &Range<u64>,
         size: u64,
+        waited: Duration,
         mut fetch: impl FnMut(Range<u64>) -> Option<Block>,
     ) {
         if self.stage == Stage::Over {
@@ -137,7 +139,9 @@ impl Window {
         let read = range.end - range.start;
         if !self.holds(range) {
             let least = read.max(READ_AHEAD_BYTES_MIN);
-            self.reach = (self.reach * 2).clamp(least, READ_AHEAD_BYTES_MAX);
+            let is_far = waited >= Duration::from_millis(READ_FAR_MS_MIN);
+            let most = if is_far { READ_AHEAD_BYTES_MAX } else { READ_AHEAD_NEAR_BYTES_MAX };
+            self.reach = (self.reach * 2).min(most).max(self.reach).max(least);
         }
         let step = step(self.reach, read);
         let mut at = self.blocks.back().map_or(range.end, |last| last.range.end.max(range.end));
@@ -196,7 +200,7 @@ impl fmt::Debug for Window {
 
 /// How long a block is: a whole number of reads, so that no read needs two.
 fn step(reach: u64, read: u64) -> u64 {
-    let step = (reach / 4).clamp(READ_AHEAD_BLOCK_BYTES_MIN, READ_AHEAD_BLOCK_BYTES_MAX);
+    let step = (reach / 8).clamp(READ_AHEAD_BLOCK_BYTES_MIN, READ_AHEAD_BLOCK_BYTES_MAX);
     if read >= step { read } else { step - step % read.max(1) }
 }
 

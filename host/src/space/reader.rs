@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::Instant;
 
 use super::ahead::{Block, Found, SharedWindow};
 use super::blobs::kept_size;
@@ -24,6 +25,8 @@ pub struct Reader {
     file: File,
     offset: u64,
     run: Run,
+    /// How long the last read took.
+    waited: Duration,
     window: SharedWindow,
     _place: OwnedSemaphorePermit,
 }
@@ -75,8 +78,8 @@ impl Space {
         };
         let file = File::new(&path, object);
         let source = Arc::new(Source { path, key, pin, kept_size });
-        let run = Run::Fresh;
-        Ok(Reader { space: self.clone(), source, file, offset: 0, run, window, _place: place })
+        let (space, run, waited) = (self.clone(), Run::Fresh, Duration::ZERO);
+        Ok(Reader { space, source, file, offset: 0, run, waited, window, _place: place })
     }
 
     /// What is there, and its first bytes into the window if there is room for them.
@@ -138,8 +141,10 @@ impl Reader {
         if self.run == Run::On && self.source.kept_size.is_none() {
             self.read_ahead(&range);
         }
+        let began = Instant::now();
         let read = self.gather(range).await;
         let bytes = read.inspect_err(|_| self.start_anew())?;
+        self.waited = began.elapsed();
         self.offset = end;
         self.run = Run::On;
         Ok(bytes)
@@ -161,7 +166,8 @@ impl Reader {
     }
 
     fn read_ahead(&self, range: &Range<u64>) {
-        self.window.lock().go_on(range, self.file.size, |range| self.begin(range));
+        let (size, waited) = (self.file.size, self.waited);
+        self.window.lock().go_on(range, size, waited, |range| self.begin(range));
         self.space.watch_windows();
     }
 

@@ -46,6 +46,35 @@ async fn files_outlive_the_turn() {
     assert!(reply.contains("kept"), "{reply}");
 }
 
+/// A verb of the SDK calls the host as often as it has to: once for what is small.
+#[tokio::test]
+async fn a_verb_of_the_sdk_is_one_call() {
+    let Some(verbs) = guest("verbs") else { return };
+    let host = Host::new(limits());
+    let verbs = host.load(&verbs).await;
+    let each_once = [
+        "write",
+        "read",
+        "stat",
+        "exists",
+        "copy",
+        "rename",
+        "delete",
+        "list",
+        "read-text",
+        "replace",
+        "append",
+        "search",
+        "spill",
+    ];
+    let handles = [("reader", 3), ("writer", 3)];
+    for (verb, calls) in each_once.map(|verb| (verb, 1)).into_iter().chain(handles) {
+        let report = host.run(&verbs, verb).await;
+        assert_eq!(report.end, End::Reply(String::new()), "{verb}");
+        assert_eq!(report.usage.host_calls, calls, "{verb}");
+    }
+}
+
 /// A program that exports `wasi:cli/run` gets the input on standard input, and its standard
 /// output is the reply.
 #[tokio::test]
