@@ -18,7 +18,7 @@ mod statistics;
 mod stub;
 mod workloads;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -102,7 +102,7 @@ async fn measure(run: Run) -> Result<()> {
     };
     let workloads = workloads::all();
     let chosen = chosen(&workloads, run.only.as_deref())?;
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).to_owned();
+    let folder = std::env::current_dir()?.join("benches");
     let line = report::run_line(setting.effort, &folder);
     let machine = machine::description(&setting.scratch, &setting.tools);
     let report = Report { folder, kept: setting.scratch.join("results") };

@@ -17,8 +17,9 @@ pub(crate) struct Places {
 
 impl Places {
     pub(crate) fn find() -> Result<Self> {
-        let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let root = manifest.parent().context("xtask has no parent folder")?.to_owned();
+        // Asked when it runs: checkouts that share a target directory share this program.
+        let manifest = env::var_os("CARGO_MANIFEST_DIR").context("run this as `cargo xtask`")?;
+        let root = Path::new(&manifest).parent().context("xtask has no parent folder")?.to_owned();
         let target = match env::var_os("CARGO_TARGET_DIR") {
             Some(folder) => env::current_dir()?.join(folder),
             None => root.join("target"),

@@ -24,7 +24,8 @@ fn sources(folder: &Path, found: &mut String) {
 /// Every promise names the tests that hold it, and there are such tests.
 #[test]
 fn every_promise_is_held_by_a_test() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    // Where cargo runs tests, whatever checkout they were built in.
+    let root = Path::new("..");
     let mut tests = String::new();
     FOLDERS.iter().for_each(|folder| sources(&root.join(folder), &mut tests));
     let semantics = read(&root.join("SEMANTICS.md"));
