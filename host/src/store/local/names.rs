@@ -151,9 +151,23 @@ pub(super) fn is_as_it_is(segment: &str) -> bool {
         && !is_device(segment)
 }
 
+/// Looked up: every byte of every key comes through here.
+const REFUSED: [bool; 256] = {
+    let mut refused = [false; 256];
+    let mut byte = 0;
+    while byte < refused.len() {
+        refused[byte] = (byte as u8).is_ascii_control()
+            || matches!(
+                byte as u8,
+                b'%' | b'<' | b'>' | b':' | b'"' | b'|' | b'?' | b'*' | b'\\' | b'/'
+            );
+        byte += 1;
+    }
+    refused
+};
+
 fn is_refused(byte: u8) -> bool {
-    byte.is_ascii_control()
-        || matches!(byte, b'%' | b'<' | b'>' | b':' | b'"' | b'|' | b'?' | b'*' | b'\\' | b'/')
+    REFUSED[usize::from(byte)]
 }
 
 fn is_refused_last(letter: char) -> bool {
@@ -185,6 +199,10 @@ fn escape_digits(path: &mut String, byte: u8, case: HexCase) {
 
 /// Names that Windows gives to devices, whatever extension follows.
 fn is_device(segment: &str) -> bool {
+    let first = segment.as_bytes().first();
+    if !first.is_some_and(|first| b"acnplACNPL".contains(first)) {
+        return false;
+    }
     let stem = segment.split('.').next().unwrap_or(segment).trim_end();
     let (name, number) = match stem.len() {
         3 => (stem, None),
