@@ -30,8 +30,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
 const BLOCK: usize = 1 << 20;
 const READ_CAUSE: &str = "a guest's bytes are copied twice, by the kernel and into the guest's \
      memory; beside a reader that does the same, ours is level. Reading no further ahead than \
-     8 MiB, in blocks of 1 MiB, brought it from 0.44 to 0.72; reading on the guest's own thread \
-     what the kernel has in memory was worse (0.58), as were windows of 2, 4 and 16 MiB.";
+     8 MiB, in blocks of 1 MiB, brought it from 0.44 to between 0.60 and 0.74; reading on the guest's \
+     own thread what the kernel has in memory was worse (0.58), as were windows of 2, 4 and 16 MiB.";
 
 #[derive(Clone)]
 struct Contest {
