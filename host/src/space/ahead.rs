@@ -313,3 +313,27 @@ async fn watch(inner: Weak<Inner>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// However often a reader finds nothing there, it reads far ahead only of what is far, and
+    /// does not draw back once it is near.
+    #[test]
+    fn a_window_reaches_far_where_reads_wait() {
+        const READ: u64 = 1 << 20;
+        let (near, far) = (Duration::ZERO, Duration::from_millis(READ_FAR_MS_MIN));
+        let mut window = Window::new();
+        let mut reach_after = |waited| {
+            for at in 0..10 {
+                let range = at * READ..(at + 1) * READ;
+                window.go_on(&range, u64::MAX, waited, |_| None);
+            }
+            window.reach
+        };
+        assert_eq!(reach_after(near), READ_AHEAD_NEAR_BYTES_MAX);
+        assert_eq!(reach_after(far), READ_AHEAD_BYTES_MAX);
+        assert_eq!(reach_after(near), READ_AHEAD_BYTES_MAX);
+    }
+}

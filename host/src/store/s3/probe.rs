@@ -282,7 +282,7 @@ impl<'a> Probe<'a> {
         for name in &names {
             self.put(name, "listed").await?;
         }
-        let listed = self.list(&folder, Depth::All).await;
+        let listed = self.store.repeat(|| self.list_once(&folder, Depth::All)).await;
         self.clean(&names).await;
         let listed = listed?.objects;
         let ordered =
@@ -304,10 +304,7 @@ impl<'a> Probe<'a> {
             self.put(name, "listed").await?;
         }
         let deleted = self.store.requests.delete_many(&names).await;
-        let (under, limit) = (folder.as_str(), 1000);
-        let page =
-            ListRequest { prefix: &folder, under, depth: Depth::Children, after: None, limit };
-        let listed = self.store.requests.list(page).await;
+        let listed = self.list_once(&folder, Depth::Children).await;
         if deleted.is_err() {
             self.clean(&names).await;
         }
@@ -342,10 +339,10 @@ impl<'a> Probe<'a> {
         Ok(if listed == names { Support::Kept } else { Support::Ignored })
     }
 
-    async fn list(&self, folder: &KeyPrefix, depth: Depth) -> Result<Entries, Failure> {
+    async fn list_once(&self, folder: &KeyPrefix, depth: Depth) -> Result<Entries, Failure> {
         let (under, limit) = (folder.as_str(), 1000);
         let page = ListRequest { prefix: folder, under, depth, after: None, limit };
-        self.store.repeat(|| self.store.requests.list(page)).await
+        self.store.requests.list(page).await
     }
 
     async fn put(&self, key: &ObjectKey, text: &'static str) -> Result<Object, Failure> {

@@ -28,14 +28,34 @@ pub(super) struct S3Upload {
     when: Precondition,
     write: Write,
     /// At most one part.
-    filling: Pieces,
-    /// Of what is filling, taken while the bytes are at hand.
-    sum: Crc32c,
+    filling: Filling,
     size: u64,
     state: State,
     lanes: Lanes,
     /// There once the server knows of it.
     begun: Option<Begun>,
+}
+
+/// Bytes that were not sent yet, and their sum, taken while they are at hand.
+#[derive(Debug, Default)]
+struct Filling {
+    pieces: Pieces,
+    sum: Crc32c,
+}
+
+impl Filling {
+    fn len(&self) -> usize {
+        self.pieces.len()
+    }
+
+    fn push(&mut self, bytes: Bytes) {
+        self.sum.update(&bytes);
+        self.pieces.push(bytes);
+    }
+
+    fn take(&mut self) -> Content {
+        Content::from(self.pieces.take()).with_crc32c(self.sum.take())
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,9 +102,9 @@ struct Target {
 impl S3Upload {
     pub(super) fn new(store: S3Store, key: ObjectKey, when: Precondition) -> Self {
         let write = store.new_write(&key, &when);
-        let (filling, sum) = (Pieces::default(), Crc32c::default());
+        let filling = Filling::default();
         let (state, lanes) = (State::Whole, Lanes::new(&store.tuning));
-        Self { store, key, when, write, filling, sum, size: 0, state, lanes, begun: None }
+        Self { store, key, when, write, filling, size: 0, state, lanes, begun: None }
     }
 
     async fn take(&mut self, mut bytes: Bytes) -> Result<(), StoreError> {
@@ -99,9 +119,7 @@ impl S3Upload {
                 self.send_part().await?;
             }
             let room = part_bytes - self.filling.len();
-            let bytes = bytes.split_to(room.min(bytes.len()));
-            self.sum.update(&bytes);
-            self.filling.push(bytes);
+            self.filling.push(bytes.split_to(room.min(bytes.len())));
         }
         Ok(())
     }
@@ -117,8 +135,7 @@ impl S3Upload {
         }
         loop {
             if let Some(lane) = self.lanes.take(self.filling.len()) {
-                let content = Content::from(self.filling.take()).with_crc32c(self.sum.take());
-                begun.launch(content, lane);
+                begun.launch(self.filling.take(), lane);
                 return Ok(());
             }
             begun.land_next(&mut self.lanes).await?;
@@ -139,7 +156,7 @@ impl S3Upload {
             return Err(broken());
         }
         if self.begun.is_none() {
-            let content = Content::from(self.filling.take()).with_crc32c(self.sum.take());
+            let content = self.filling.take();
             let (write, size) = (&self.write, self.size);
             let requests = &self.store.requests;
             let send = |when| requests.put(&self.key, content.clone(), when, &write.lineage);

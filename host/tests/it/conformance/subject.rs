@@ -131,15 +131,15 @@ impl Subject {
         lacks
     }
 
-    /// Whether a change onto a revision of what is not there was refused, or told as far as it
-    /// can be: see [`Ability::WhoDeleted`].
+    /// Whether a write onto a revision of what is not there was refused, or left open where that
+    /// cannot be told: see [`Ability::WhoDeleted`].
     pub(crate) fn refused_or_open<T>(&self, answer: &Result<T, StoreError>) -> bool {
         match answer {
             Err(StoreError::PreconditionFailed) => true,
-            Ok(_) | Err(StoreError::Unavailable { effect: Effect::Unknown, .. }) => {
+            Err(StoreError::Unavailable { effect: Effect::Unknown, .. }) => {
                 self.lacks(Ability::WhoDeleted)
             }
-            Err(_) => false,
+            Ok(_) | Err(_) => false,
         }
     }
 
