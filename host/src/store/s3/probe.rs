@@ -291,9 +291,16 @@ impl<'a> Probe<'a> {
     }
 
     /// Looked at right after the deletion, and only where nothing had to be sent twice: some
-    /// servers remove their folders a while later.
+    /// servers remove their folders a while later, and may be caught at it.
     async fn folders_vanish(&self) -> Result<Support, Failure> {
-        self.store.repeat(|| self.folder_vanishes()).await
+        let mut support = Support::Kept;
+        for _ in 0..ROUNDS {
+            if support != Support::Kept {
+                break;
+            }
+            support = self.store.repeat(|| self.folder_vanishes()).await?;
+        }
+        Ok(support)
     }
 
     async fn folder_vanishes(&self) -> Result<Support, Failure> {
