@@ -114,6 +114,7 @@ impl S3Store {
 
     /// Deletes what is there of `keys`, a thousand at a time.
     pub(super) async fn delete_all(&self, keys: &[ObjectKey]) -> Result<(), StoreError> {
+        keys.iter().for_each(|key| self.objects.forget(key));
         let (plain, odd): (Vec<_>, Vec<_>) =
             keys.iter().cloned().partition(|key| fits_xml(key.as_str()));
         for keys in plain.chunks(DELETIONS_MAX) {

@@ -40,6 +40,8 @@ impl S3Store {
                         check_pin(&seen.object, pinned)?;
                         return Ok((seen.object, bytes));
                     }
+                    // Some servers answer so, too, where a folder is all that has the name.
+                    Err(failure) if failure.kind == FailureKind::Condition => {}
                     Err(failure) if failure.kind == FailureKind::Range => {}
                     Err(failure) => return Err(read_failed(failure)),
                 }

@@ -104,7 +104,8 @@ pub(crate) async fn what_is_not_there_is_not_found(subject: &Subject) {
 
 /// A pinned read is of that revision, or fails.
 pub(crate) async fn a_pinned_read_never_sees_other_bytes(subject: &Subject) {
-    let key = Place::new().key("file");
+    let place = Place::new();
+    let key = place.key("file");
     let first = subject.put(&key, "first").await;
     let (_, bytes) = subject.store.get(&key, 0..5, Some(&first.revision)).await.unwrap();
     assert_eq!(bytes, "first");
@@ -118,8 +119,13 @@ pub(crate) async fn a_pinned_read_never_sees_other_bytes(subject: &Subject) {
     assert_eq!((object.revision, &bytes[..]), (second.revision.clone(), &b"other"[..]));
 
     subject.store.delete(&key, &Precondition::Always).await.unwrap();
-    let gone = subject.store.get(&key, 0..5, Some(&second.revision)).await;
-    assert!(matches!(gone, Err(StoreError::NotFound)), "{gone:?}");
+    for below in [None, Some(place.key("file/below"))] {
+        if let Some(below) = below {
+            subject.put(&below, "below").await;
+        }
+        let gone = subject.store.get(&key, 0..5, Some(&second.revision)).await;
+        assert!(matches!(gone, Err(StoreError::NotFound)), "{gone:?}");
+    }
 }
 
 /// A shorter object replaces a longer one whole.
