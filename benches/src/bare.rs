@@ -7,7 +7,9 @@ use bytes::Bytes;
 use wasmtime::component::{
     Component, ComponentType, InstancePre, Lift, Linker, Lower, ResourceTable,
 };
-use wasmtime::{Config, Engine, InstanceAllocationStrategy, PoolingAllocationConfig, Store};
+use wasmtime::{
+    Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig, Store,
+};
 use wasmtime_wasi::{FsPerms, WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_keyvalue::{WasiKeyValue, WasiKeyValueCtx};
 
@@ -24,7 +26,7 @@ pub(crate) fn engine() -> Result<Engine> {
 fn base() -> Config {
     let mut config = Config::new();
     config.epoch_interruption(true).async_stack_size(4 << 20).wasm_component_model(true);
-    config.concurrency_support(false);
+    config.concurrency_support(false).wasm_threads(false);
     config
 }
 
@@ -39,7 +41,10 @@ fn pool() -> PoolingAllocationConfig {
         .max_component_instance_size(10 << 20)
         .max_memory_size(256 << 20)
         .table_elements(100_000)
-        .linear_memory_keep_resident(256 << 10);
+        .total_gc_heaps(TURNS)
+        .linear_memory_keep_resident(256 << 10)
+        .table_keep_resident(16 << 10)
+        .pagemap_scan(Enabled::Auto);
     pool
 }
 

@@ -1,8 +1,5 @@
 //! Media types, by name.
 
-use std::ffi::OsStr;
-use std::path::Path;
-
 const UNKNOWN: &str = "application/octet-stream";
 
 /// The media type of one name.
@@ -15,7 +12,11 @@ fn by_extension(extension: &str) -> &'static str {
 }
 
 fn extension(path: &str) -> &str {
-    Path::new(path).extension().and_then(OsStr::to_str).unwrap_or_default()
+    let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
+    // What starts with a dot has no other name.
+    name.rsplit_once('.')
+        .filter(|(stem, _)| !stem.is_empty())
+        .map_or("", |(_, extension)| extension)
 }
 
 /// Media types of a list of names, of which neighbours mostly end alike.

@@ -137,13 +137,21 @@ impl Space {
             files.sort_unstable_by(|one, other| one.path.cmp(&other.path));
             files.retain(|file| progress.done.as_ref().is_none_or(|done| file.path > *done));
             let mut files = Files { left: files.into_iter(), within };
-            while let Some(batch) = files.next_batch(call.bytes_left).await {
+            let mut due = self.load(&mut files, call.bytes_left, progress.inside.take()).await?;
+            while let Some(batch) = due {
                 if call.is_over() {
+                    progress.inside = batch.inside;
                     return Ok(Some(progress));
                 }
-                if self.search_batch(batch, &mut progress, call).await? == Reached::Bound {
-                    return Ok(Some(progress));
+                let (stopped, ahead) = self.search_batch(&batch, &mut files, call).await?;
+                if let Some(stopped) = stopped {
+                    return Ok(Some(batch.stopped(stopped, progress)));
                 }
+                progress.done = batch.files.into_iter().next_back().map(|file| file.path);
+                due = match ahead {
+                    Some(ahead) => ahead?,
+                    None => self.load(&mut files, call.bytes_left, None).await?,
+                };
             }
             let Some(page) = next else { return Ok(None) };
             progress = Progress { page, ..Progress::default() };
@@ -151,24 +159,51 @@ impl Space {
         Ok(Some(progress))
     }
 
+    /// Searches what was loaded; answers where it stopped if the call is over before its end,
+    /// and the next files where they were loaded meanwhile.
     async fn search_batch(
         &self,
-        batch: Vec<File>,
-        progress: &mut Progress,
+        batch: &Batch,
+        files: &mut Files<'_>,
         call: &mut Call,
-    ) -> Result<Reached, Error> {
-        let inside = progress.inside.take();
-        let starts = batch.iter().map(|file| Start::of(file, inside.as_ref()));
-        let starts: Vec<_> = starts.collect();
-        progress.inside = match &starts[..] {
-            [start] => self.search_alone(start, call).await?,
-            starts => self.search_together(starts, progress, call).await?,
+    ) -> Result<(Option<Inside>, Option<Loaded>), Error> {
+        let Some(texts) = &batch.texts else {
+            let stopped = match batch.files.first() {
+                Some(file) => self.search_alone(&batch.start(file), call).await?,
+                None => None,
+            };
+            return Ok((stopped, None));
         };
-        if progress.inside.is_some() {
-            return Ok(Reached::Bound);
+        let read = texts.iter().map(|(_, bytes)| bytes.len()).sum::<usize>() as u64;
+        call.bytes_left = call.bytes_left.saturating_sub(read);
+        let bytes_left = call.bytes_left;
+        let ahead = async {
+            match bytes_left {
+                0 => None,
+                _ => Some(self.load(files, bytes_left, None).await),
+            }
+        };
+        let (stopped, ahead) = tokio::join!(self.search_together(batch, texts, call), ahead);
+        Ok((stopped?, ahead))
+    }
+
+    /// The next files, and the text of those that are searched together.
+    async fn load(&self, files: &mut Files<'_>, bytes_left: u64, inside: Option<Inside>) -> Loaded {
+        let Some(files) = files.next_batch(bytes_left).await else { return Ok(None) };
+        let mut batch = Batch { files, inside, texts: None };
+        if batch.files.len() > 1 {
+            let reads: Vec<_> =
+                batch.files.iter().map(|file| self.load_one(&batch, file)).collect();
+            let read = stream::iter(reads).buffered(AHEAD_FILES).try_collect::<Vec<_>>().await?;
+            let texts = read.into_iter().enumerate();
+            batch.texts = Some(texts.filter_map(|(at, bytes)| Some((at, bytes?))).collect());
         }
-        progress.done = batch.into_iter().next_back().map(|file| file.path);
-        Ok(Reached::End)
+        Ok(Some(batch))
+    }
+
+    async fn load_one(&self, batch: &Batch, file: &File) -> Result<Option<Bytes>, Error> {
+        let read = self.search_read(&batch.start(file)).await?;
+        Ok(read.map(|(bytes, _)| bytes))
     }
 
     /// Searches one file; answers where it stopped if the call is over before its end.
@@ -194,30 +229,18 @@ impl Space {
         }
     }
 
-    /// Searches small files, several read at once, all matched in one go.
+    /// Searches small files, all matched in one go.
     async fn search_together(
         &self,
-        starts: &[Start<'_>],
-        progress: &mut Progress,
+        batch: &Batch,
+        texts: &[(usize, Bytes)],
         call: &mut Call,
     ) -> Result<Option<Inside>, Error> {
-        let reads: Vec<_> = starts.iter().map(|start| self.search_read(start)).collect();
-        let read = stream::iter(reads).buffered(AHEAD_FILES).try_collect::<Vec<_>>().await?;
-        let read = starts.iter().zip(read).filter_map(|(start, read)| Some((start, read?.0)));
-        let (starts, bytes): (Vec<_>, Vec<_>) = read.unzip();
-        let read = bytes.iter().map(Bytes::len).sum::<usize>() as u64;
-        call.bytes_left = call.bytes_left.saturating_sub(read);
-        let text = |(start, bytes): (&&Start<'_>, &Bytes)| start.text(bytes);
-        let texts = starts.iter().zip(&bytes).map(text);
-        let Some(stopped) = self.scan(texts.collect(), call).await?.stopped else {
-            return Ok(None);
-        };
-        // What comes before is done, also where nothing of this one is.
-        if let Some(before) = stopped.text.checked_sub(1) {
-            progress.done = Some(starts[before].file.path.clone());
-        }
-        let bytes = &bytes[stopped.text][..stopped.used];
-        Ok(Some(starts[stopped.text].after(bytes).inside()))
+        let start = |at: &usize| batch.start(&batch.files[*at]);
+        let scanned = texts.iter().map(|(at, bytes)| start(at).text(bytes)).collect();
+        let Some(stopped) = self.scan(scanned, call).await?.stopped else { return Ok(None) };
+        let (at, bytes) = &texts[stopped.text];
+        Ok(Some(start(at).after(&bytes[..stopped.used]).inside()))
     }
 
     /// Text of a file as it was listed; `None` if it is none, or is gone.
@@ -256,12 +279,31 @@ impl Space {
     }
 }
 
-/// How far a call came with its files.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Reached {
-    End,
-    /// It is over before: by its matches, its bytes or its time.
-    Bound,
+/// The next files, if there are any.
+type Loaded = Result<Option<Batch>, Error>;
+
+/// Files that are searched in one go.
+struct Batch {
+    files: Vec<File>,
+    /// Where an earlier call stopped inside one of them.
+    inside: Option<Inside>,
+    /// The text of those that are text, by their place; `None` for one that is searched alone,
+    /// as it is read.
+    texts: Option<Vec<(usize, Bytes)>>,
+}
+
+impl Batch {
+    fn start<'a>(&self, file: &'a File) -> Start<'a> {
+        Start::of(file, self.inside.as_ref())
+    }
+
+    /// How far a search came that stopped inside one of the files: what stands before is done,
+    /// also where nothing of this one is.
+    fn stopped(&self, inside: Inside, progress: Progress) -> Progress {
+        let before = self.files.iter().take_while(|file| file.path < inside.path).last();
+        let done = before.map(|file| file.path.clone()).or(progress.done);
+        Progress { done, inside: Some(inside), ..progress }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
 
 use cap_std::fs::Dir;
+use rustix::fs::{AtFlags, FileType, statat};
+use rustix::io::Errno;
 
 use super::errors::{foreign, is_foreign, unchanged};
 use super::names::DiskName;
@@ -203,13 +205,13 @@ impl<'a> Walk<'a> {
             return Ok(None);
         };
         let Some(folder) = level.folder(disk)? else { return Ok(None) };
-        let object = match folder.symlink_metadata(entry.name()) {
-            Ok(metadata) if metadata.is_file() => Some(read::object(&metadata)),
+        let found = statat(folder, entry.name(), AtFlags::SYMLINK_NOFOLLOW);
+        let object = match found.map(|stat| (read::kind(&stat), stat)) {
+            Ok((FileType::RegularFile, stat)) => Some(read::object(&stat)),
             // It may have given way to a folder since its name was read.
-            Ok(metadata) if metadata.is_dir() => commit::current(disk, &key)?,
-            Err(error) if error.kind() == ErrorKind::NotFound => commit::current(disk, &key)?,
+            Ok((FileType::Directory, _)) | Err(Errno::NOENT) => commit::current(disk, &key)?,
             Ok(_) => None,
-            Err(error) => return Err(unchanged("reading a file's size")(error)),
+            Err(error) => return Err(unchanged("reading a file's size")(error.into())),
         };
         Ok(object.map(|object| Shown::Object(key, object)))
     }

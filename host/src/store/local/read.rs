@@ -6,9 +6,9 @@ use std::ops::Range;
 
 use bytes::Bytes;
 use cap_fs_ext::DirExt;
-use cap_std::fs::{Dir, Metadata, MetadataExt};
+use cap_std::fs::Dir;
 use rustix::buffer::spare_capacity;
-use rustix::fs::{Mode, OFlags, openat};
+use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, openat};
 use rustix::io::{Errno, pread};
 
 use super::errors::{foreign, is_foreign, unchanged};
@@ -91,20 +91,20 @@ pub(super) fn find(
         return Err(Missed::Cold);
     }
     let mut path = names::path(key);
-    let (file, metadata) = match stand(disk, &path, purpose, patience)? {
-        Some(found) if !found.1.is_dir() => found,
+    let (file, stat) = match stand(disk, &path, purpose, patience)? {
+        Some(found) if kind(&found.1) != FileType::Directory => found,
         _ => {
             path.push(DISPLACED);
             stand(disk, &path, purpose, patience)?.ok_or(StoreError::NotFound)?
         }
     };
-    if !metadata.is_file() {
+    if kind(&stat) != FileType::RegularFile {
         return Err(foreign(&path).into());
     }
     if disk.folds && !tree::is_spelled_so(&disk.root, &path)? {
         return Err(StoreError::NotFound.into());
     }
-    Ok((file, object(&metadata)))
+    Ok((file, object(&stat)))
 }
 
 /// What stands at a path, if anything.
@@ -113,15 +113,15 @@ fn stand(
     path: &str,
     purpose: Purpose,
     patience: Patience,
-) -> Result<Option<(File, Metadata)>, Missed> {
+) -> Result<Option<(File, Stat)>, Missed> {
     let file = match open(&disk.root, path, purpose.flags(), patience) {
         Ok(file) => file,
         Err(error) => return nothing_or(error, path),
     };
-    let metadata = Metadata::from_file(&file);
-    metadata
-        .map(|metadata| Some((file, metadata)))
-        .map_err(|error| Missed::translate(error, "reading a file's size"))
+    match fstat(&file) {
+        Ok(stat) => Ok(Some((file, stat))),
+        Err(error) => Err(Missed::translate(error.into(), "reading a file's size")),
+    }
 }
 
 fn nothing_or<T>(error: Error, path: &str) -> Result<Option<T>, Missed> {
@@ -132,22 +132,43 @@ fn nothing_or<T>(error: Error, path: &str) -> Result<Option<T>, Missed> {
     }
 }
 
+/// What a name stands for.
+pub(super) fn kind(stat: &Stat) -> FileType {
+    FileType::from_raw_mode(stat.st_mode)
+}
+
 /// What a regular file is as an object.
-pub(super) fn object(metadata: &Metadata) -> Object {
-    let seconds = u64::try_from(metadata.mtime()).unwrap_or(0);
-    let nanoseconds = u64::try_from(metadata.mtime_nsec()).unwrap_or(0);
-    let stamp = seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds);
-    let (inode, size) = (metadata.ino(), metadata.size());
-    Object {
-        revision: Revision(format!("{stamp:x}-{inode:x}-{size:x}")),
-        size,
-        modified_ms: stamp / 1_000_000,
+pub(super) fn object(stat: &Stat) -> Object {
+    let stamp = nanoseconds(stat.st_mtime as i64, stat.st_mtime_nsec as u64);
+    let size = u64::try_from(stat.st_size).unwrap_or(0);
+    let mut revision = String::with_capacity(REVISION_BYTES_MAX);
+    for (number, end) in [(stamp, "-"), (stat.st_ino as u64, "-"), (size, "")] {
+        push_hexadecimal(&mut revision, number);
+        revision.push_str(end);
+    }
+    Object { revision: Revision(revision), size, modified_ms: stamp / 1_000_000 }
+}
+
+/// Since the Unix epoch.
+pub(super) fn nanoseconds(seconds: i64, rest: u64) -> u64 {
+    u64::try_from(seconds).unwrap_or(0).saturating_mul(1_000_000_000).saturating_add(rest)
+}
+
+/// Three numbers of sixteen digits, and what stands between them.
+const REVISION_BYTES_MAX: usize = 3 * 16 + 2;
+
+/// As `{:x}` does, in a third of the time: a listing does so three times a file.
+fn push_hexadecimal(text: &mut String, number: u64) {
+    let digits = (64 - number.leading_zeros()).div_ceil(4).max(1);
+    for digit in (0..digits).rev() {
+        let digit = number >> (4 * digit) & 0xf;
+        text.extend(char::from_digit(digit as u32, 16));
     }
 }
 
 /// The same, of an open file.
 pub(super) fn object_of(file: &File) -> io::Result<Object> {
-    Ok(object(&Metadata::from_file(file)?))
+    Ok(object(&fstat(file)?))
 }
 
 /// The bytes of a range, as far as they exist.

@@ -4,12 +4,12 @@
 use std::collections::VecDeque;
 use std::io;
 
-use cap_std::fs::{Dir, MetadataExt};
-use rustix::fs::{AtFlags, DirEntry, FileType, statat};
+use cap_std::fs::Dir;
+use rustix::fs::{AtFlags, DirEntry, FileType, fstat, statat};
 
 use super::errors::unchanged;
 use super::names::{self, DISPLACED, DiskName, Read};
-use super::{Disk, tree};
+use super::{Disk, read, tree};
 use crate::store::StoreError;
 
 /// How long a folder has to have been left alone for its time to tell, in milliseconds. Kernels
@@ -73,10 +73,8 @@ pub(super) fn smallest(
 }
 
 fn changed_ns(folder: &Dir) -> io::Result<u64> {
-    let metadata = folder.dir_metadata()?;
-    let seconds = u64::try_from(metadata.ctime()).unwrap_or(0);
-    let nanoseconds = u64::try_from(metadata.ctime_nsec()).unwrap_or(0);
-    Ok(seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds))
+    let stat = fstat(folder)?;
+    Ok(read::nanoseconds(stat.st_ctime as i64, stat.st_ctime_nsec as u64))
 }
 
 fn pass(folder: &Dir, limit: usize, wanted: impl Fn(&str) -> bool) -> io::Result<Seen> {
@@ -92,7 +90,7 @@ fn pass(folder: &Dir, limit: usize, wanted: impl Fn(&str) -> bool) -> io::Result
             }
             continue;
         }
-        let Some(entry) = read(folder, name, kind) else { continue };
+        let Some(entry) = entry_of(folder, name, kind) else { continue };
         if wanted(&entry.segment) && smallest.has_room_for(&entry.segment) {
             smallest.keep(entry);
         }
@@ -156,14 +154,14 @@ fn kind(folder: &Dir, entry: &DirEntry, name: &str) -> Option<FileType> {
         // Some filesystems do not say.
         FileType::Unknown => {
             let found = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-            Some(FileType::from_raw_mode(found.st_mode))
+            Some(read::kind(&found))
         }
         kind => Some(kind),
     }
 }
 
 /// `None` for what is no file or folder of this store.
-fn read(folder: &Dir, name: &str, kind: FileType) -> Option<Entry> {
+fn entry_of(folder: &Dir, name: &str, kind: FileType) -> Option<Entry> {
     let segment = match kind {
         FileType::Directory if matches!(name, "." | "..") => return None,
         FileType::Directory => segment(folder, name)? + "/",
