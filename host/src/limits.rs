@@ -84,8 +84,33 @@ pub const SEARCH_LINE_BYTES_MAX: usize = 1 << 10;
 pub const STREAM_PIECE_BYTES: usize = 256 << 10;
 /// Longest input and longest reply of a turn, in bytes.
 pub const TURN_TEXT_BYTES_MAX: usize = 4 << 20;
-/// Longest name of a workspace, an agent or a session, in bytes.
+/// Longest name of a workspace, an agent, a session or a component, in bytes.
 pub const NAME_BYTES_MAX: usize = 64;
+/// Longest name that others give to what is theirs (subjects, tokens, requests), in bytes.
+pub const LABEL_BYTES_MAX: usize = 255;
+/// Connections of one host to a PostgreSQL server.
+pub const CATALOG_CONNECTIONS_MAX: u32 = 16;
+/// Turns that wait in one session.
+pub const SESSION_QUEUED_MAX: u64 = 100;
+/// Most rows on one page of a list of the catalog's.
+pub const CATALOG_PAGE_ROWS_MAX: u32 = 1_000;
+/// Most events on one page.
+pub const EVENTS_PAGE_MAX: u32 = 256;
+/// Longest piece of a reply that is one event, in bytes; a longer one becomes several.
+pub const EVENT_SAID_BYTES_MAX: usize = 64 << 10;
+/// How long a turn whose host died waits until it is tried again, in milliseconds, for each
+/// attempt that there was: what ends one host is not to end all of them at once.
+pub const TURN_RETRY_PAUSE_MS: u64 = 1_000;
+/// How often who watches the catalog looks again if nobody tells of a change, in milliseconds.
+pub const WATCH_LOOK_MS: u64 = 2_000;
+/// Snapshots of a component that are kept under its name, the newest.
+pub const COMPONENT_SNAPSHOTS_KEPT: u64 = 3;
+/// Wakeups of one session that are still to come.
+pub const SESSION_WAKEUPS_MAX: u64 = 100;
+/// Longest pattern of a wakeup that recurs, in bytes.
+pub const CRON_BYTES_MAX: usize = 128;
+/// Largest settings of one level, in bytes of JSON.
+pub const SETTINGS_BYTES_MAX: usize = 64 << 10;
 /// Core instances of one guest whose calls overlap, where [`Limits::guest_instances_max`] is not
 /// less: each may keep a stack of its own, up to half a MiB of it in use.
 pub const OVERLAPPING_INSTANCES_MAX: usize = 64;

@@ -9,6 +9,7 @@ mod guard;
 mod guests;
 mod passed;
 mod places;
+mod postgres;
 mod project;
 mod servers;
 mod shell;

@@ -10,6 +10,7 @@ use crate::guard;
 use crate::guests;
 use crate::passed::State;
 use crate::places::Places;
+use crate::postgres;
 use crate::project;
 use crate::servers;
 use crate::shell::{self, cargo, shown, step};
@@ -31,6 +32,7 @@ pub(crate) const TEST: [&str; 4] = ["test", "--workspace", "--exclude", BENCH];
 pub(crate) fn run(places: &Places, filter: &[String], repeat: Repeat) -> Result<()> {
     let guests = guests::build(places)?;
     servers::ensure(&places.tools)?;
+    postgres::ensure()?;
     guard::ensure_valgrind()?;
     let state = State::of(places)?;
     if filter.is_empty() && repeat == Repeat::WhenChanged && state.has_passed() {

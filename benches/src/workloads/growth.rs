@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use bailiwick::catalog::{Catalog, CatalogOptions, Name};
+use bailiwick::catalog::{Catalog, CatalogLocation, CatalogOptions, Name};
 use bailiwick::clock::SystemClock;
 use bailiwick::limits::Limits;
 use bailiwick::scope::{AgentId, Coordinates, SessionId, WorkspaceId};
@@ -167,7 +167,7 @@ impl Known {
     async fn new(folder: &Path, sessions: usize) -> Result<Self> {
         std::fs::create_dir_all(folder)?;
         let options = CatalogOptions {
-            file: &folder.join("catalog"),
+            location: &CatalogLocation::File(folder.join("catalog")),
             store: "bench",
             lease_ms: Limits::default().turn_lease_ms,
             clock: Arc::new(SystemClock),

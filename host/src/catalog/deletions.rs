@@ -1,4 +1,8 @@
-use super::{Catalog, CatalogError, parse_id};
+use anyhow::anyhow;
+use uuid::Uuid;
+
+use super::database::{Row, sql};
+use super::{Catalog, CatalogError};
 use crate::scope::{AgentId, Deletion, SessionId, WorkspaceId};
 
 impl Catalog {
@@ -7,14 +11,9 @@ impl Catalog {
     /// # Errors
     /// [`CatalogError::Unavailable`].
     pub async fn owed(&self) -> Result<Vec<Deletion>, CatalogError> {
-        let rows: Vec<Row> = sqlx::query_as(
-            "select id, kind, workspace_id, agent_id from storage_deletions
-            where store_id = $1 order by deleted_ms, id",
-        )
-        .bind(self.store.to_string())
-        .fetch_all(&self.pool)
-        .await?;
-        rows.iter().map(parse).collect()
+        let owed = "select id, kind, workspace_id, agent_id from storage_deletions
+            where store_id = $1 order by deleted_ms, id";
+        self.database.rows(sql(owed).bind(self.store)).await?.map(deletion)
     }
 
     /// Strikes a deletion out, once nothing of it is left in the store.
@@ -27,25 +26,18 @@ impl Catalog {
             Deletion::Agent(_, agent) => agent.0,
             Deletion::Workspace(workspace) => workspace.0,
         };
-        sqlx::query("delete from storage_deletions where id = $1")
-            .bind(id.to_string())
-            .execute(&self.pool)
-            .await?;
+        self.database.execute(sql("delete from storage_deletions where id = $1").bind(id)).await?;
         Ok(())
     }
 }
 
-type Row = (String, String, String, Option<String>);
-
-fn parse((id, kind, workspace, agent): &Row) -> Result<Deletion, CatalogError> {
-    let workspace = WorkspaceId(parse_id(workspace)?);
+fn deletion(row: &Row) -> Result<Deletion, CatalogError> {
+    let (id, kind): (Uuid, String) = (row.at(0)?, row.at(1)?);
+    let (workspace, agent): (WorkspaceId, Option<AgentId>) = (row.at(2)?, row.at(3)?);
     match (kind.as_str(), agent) {
-        ("session", Some(agent)) => {
-            let session = SessionId(parse_id(id)?);
-            Ok(Deletion::Session(workspace, AgentId(parse_id(agent)?), session))
-        }
-        ("agent", _) => Ok(Deletion::Agent(workspace, AgentId(parse_id(id)?))),
+        ("session", Some(agent)) => Ok(Deletion::Session(workspace, agent, SessionId(id))),
+        ("agent", _) => Ok(Deletion::Agent(workspace, AgentId(id))),
         ("workspace", _) => Ok(Deletion::Workspace(workspace)),
-        _ => Err(CatalogError::unavailable(anyhow::anyhow!("a deletion of an unknown kind"))),
+        _ => Err(CatalogError::unavailable(anyhow!("a deletion of an unknown kind"))),
     }
 }

@@ -1,161 +1,131 @@
 //! What is recorded when a turn ends; each part within the transaction that ends it.
 
-use sqlx::{QueryBuilder, Sqlite, Transaction};
-
-use super::turn::{Ending, Event, Finish, TurnId, TurnState, Wake};
-use super::turns::held;
+use super::database::{Changes, Statement, sql};
+use super::turn::{Ending, Finish, Lease, TurnId, TurnState, Wake};
 use super::{CatalogError, integer, new_id};
+use crate::scope::Sha256;
 
-type Changes = Transaction<'static, Sqlite>;
-
+/// Closes the question that a turn answered; which one, if it answered one.
 pub(super) async fn close_question(
-    transaction: &mut Changes,
+    changes: &mut Changes,
     turn: TurnId,
-) -> Result<(), CatalogError> {
-    sqlx::query(
-        "update turns set state = 'done' where state = 'parked'
-            and id = (select resumes_id from turns where id = $1)",
-    )
-    .bind(turn.to_string())
-    .execute(&mut **transaction)
-    .await?;
-    Ok(())
+) -> Result<Option<Lease>, CatalogError> {
+    let close = "update turns set state = 'done' where state = 'parked'
+            and id = (select resumes_id from turns where id = $1) returning id, attempt";
+    let closed = changes.rows(sql(close).bind(turn)).await?.first()?;
+    Ok(closed.map(|(turn, attempt)| Lease { turn, attempt }))
 }
 
 pub(super) async fn keep_wakes(
-    transaction: &mut Changes,
+    changes: &mut Changes,
     turn: TurnId,
     wakes: &[Wake],
     now: i64,
 ) -> Result<(), CatalogError> {
     for wake in wakes {
-        sqlx::query(
-            "insert into wakeups (id, session_id, turn_id, due_ms, input)
-            select $1, session_id, id, $2, $3 from turns where id = $4",
-        )
-        .bind(new_id().to_string())
-        .bind(now.saturating_add(integer(wake.after_ms)))
-        .bind(&wake.input)
-        .bind(turn.to_string())
-        .execute(&mut **transaction)
-        .await?;
+        let insert = "insert into wakeups (id, session_id, turn_id, due_ms, input, created_ms)
+            select $1, session_id, id, $2, $3, $5 from turns where id = $4";
+        let due = now.saturating_add(integer(wake.after_ms));
+        let insert = sql(insert).bind(new_id()).bind(due).bind(&wake.input).bind(turn).bind(now);
+        changes.execute(insert).await?;
     }
     Ok(())
 }
 
 pub(super) async fn keep_component(
-    transaction: &mut Changes,
+    changes: &mut Changes,
     turn: TurnId,
     bytes: &[u8],
 ) -> Result<(), CatalogError> {
-    sqlx::query(
-        "insert into components (sha256, bytes) select component, $2 from turns where id = $1
-        on conflict (sha256) do nothing",
-    )
-    .bind(turn.to_string())
-    .bind(bytes)
-    .execute(&mut **transaction)
-    .await?;
+    let insert = "insert into components (sha256, bytes) select component, $2 from turns
+        where id = $1 on conflict (sha256) do update set sha256 = excluded.sha256";
+    changes.execute(sql(insert).bind(turn).bind(bytes)).await?;
     Ok(())
 }
 
-pub(super) async fn drop_components(transaction: &mut Changes) -> Result<(), CatalogError> {
-    sqlx::query(DROP_COMPONENTS).execute(&mut **transaction).await?;
-    Ok(())
-}
-
-/// Asked for each component that is kept, and not for each question that is open.
-pub(super) const DROP_COMPONENTS: &str = "delete from components where not exists
-    (select 1 from turns where state = 'parked' and component = sha256)";
-
-pub(super) async fn seal(
-    transaction: &mut Changes,
+/// Drops the component of a turn that ended, and that of the question that it answered, unless
+/// somebody needs it.
+pub(super) async fn drop_components_of(
+    changes: &mut Changes,
     turn: TurnId,
+) -> Result<(), CatalogError> {
+    drop_unused(changes, sql(UNUSED_OF_A_TURN).bind(turn)).await
+}
+
+/// Found by primary keys, and whoever needs one by an index of his own.
+pub(super) const UNUSED_OF_A_TURN: &str = "select sha256 from components
+    where sha256 in (select component from turns where id = $1
+            or id = (select resumes_id from turns where id = $1))
+        and not exists (select 1 from turns where component = sha256
+            and state in ('queued', 'running', 'parked'))
+        and not exists (select 1 from component_snapshots as named
+            where named.sha256 = components.sha256)
+    for update skip locked";
+
+/// Whatever nobody needs any more: of workspaces and sessions that were deleted.
+pub(super) const UNUSED: &str = "select sha256 from components
+    where not exists (select 1 from turns where component = sha256
+            and state in ('queued', 'running', 'parked'))
+        and not exists (select 1 from component_snapshots as named
+            where named.sha256 = components.sha256)
+    for update skip locked";
+
+/// Deletes those of some components that are still unused once they are locked: to queue a turn
+/// with a component, or to name it, one has to lock it too.
+pub(super) async fn drop_unused(
+    changes: &mut Changes,
+    candidates: Statement<'_>,
+) -> Result<(), CatalogError> {
+    let candidates: Vec<(Sha256,)> = changes.rows(candidates).await?.all()?;
+    for (sha256,) in candidates {
+        let delete = "delete from components where sha256 = $1
+            and not exists (select 1 from turns where component = $1
+                and state in ('queued', 'running', 'parked'))
+            and not exists (select 1 from component_snapshots as named where named.sha256 = $1)";
+        changes.execute(sql(delete).bind(sha256)).await?;
+    }
+    Ok(())
+}
+
+/// Writes an ending down, and says where the turn stands with it.
+pub(super) async fn seal(
+    changes: &mut Changes,
+    lease: Lease,
     finish: &Finish,
     now: i64,
-) -> Result<(), CatalogError> {
+) -> Result<TurnState, CatalogError> {
     let (mut reply, mut question, mut failure, mut sentence) = (None, None, None, None);
     let state = match &finish.ending {
         Ending::Replied(text) => {
-            reply = Some(text);
+            reply = Some(text.as_str());
             TurnState::Done
         }
         Ending::Asked { question: text, .. } => {
-            question = Some(text);
+            question = Some(text.as_str());
             TurnState::Parked
         }
         Ending::Failed { failure: kind, error } => {
-            (failure, sentence) = (Some(kind.as_str()), Some(error));
+            (failure, sentence) = (Some(kind.as_str()), Some(error.as_str()));
             TurnState::Failed
         }
     };
-    let sealed = sqlx::query(
-        "update turns set state = $2, said = $3, reply = $4, question = $5, failure = $6,
-            error = $7, ended_ms = $8, lease_until_ms = null
-        where id = $1 and state = 'running'",
-    )
-    .bind(turn.to_string())
-    .bind(state.as_str())
-    .bind(&finish.said)
-    .bind(reply)
-    .bind(question)
-    .bind(failure)
-    .bind(sentence)
-    .bind(now)
-    .execute(&mut **transaction)
-    .await?;
-    held(sealed.rows_affected())
+    let seal = "update turns set state = $3, said = $4, reply = $5, question = $6, failure = $7,
+            error = $8, ended_ms = $9, lease_until_ms = null
+        where id = $1 and attempt = $2 and state = 'running'";
+    let seal = sql(seal)
+        .bind(lease.turn)
+        .bind(lease.attempt)
+        .bind(state.as_str())
+        .bind(&finish.said)
+        .bind(reply)
+        .bind(question)
+        .bind(failure)
+        .bind(sentence)
+        .bind(now);
+    held(changes.execute(seal).await? == 1)?;
+    Ok(state)
 }
 
-pub(super) async fn keep_events(
-    transaction: &mut Changes,
-    turn: TurnId,
-    events: &[Event],
-) -> Result<(), CatalogError> {
-    let turn = turn.to_string();
-    let rows: Vec<_> = (0_i64..).zip(events.iter().map(EventRow::from)).collect();
-    for rows in rows.chunks(EVENTS_AT_ONCE) {
-        let mut insert = QueryBuilder::<Sqlite>::new(
-            "insert into events (turn_id, number, kind, path, target, size, level, message) ",
-        );
-        insert.push_values(rows, |mut values, (number, row)| {
-            values.push_bind(&turn).push_bind(number).push_bind(row.kind).push_bind(row.path);
-            values.push_bind(row.target).push_bind(row.size.map(integer));
-            values.push_bind(row.level).push_bind(row.message);
-        });
-        insert.build().execute(&mut **transaction).await?;
-    }
-    Ok(())
-}
-
-/// Rows of one statement: eight values each, where SQLite binds 32,766.
-const EVENTS_AT_ONCE: usize = 1_000;
-
-#[derive(Default)]
-struct EventRow<'a> {
-    kind: &'static str,
-    path: Option<&'a str>,
-    target: Option<&'a str>,
-    size: Option<u64>,
-    level: Option<&'static str>,
-    message: Option<&'a str>,
-}
-
-impl<'a> From<&'a Event> for EventRow<'a> {
-    fn from(event: &'a Event) -> Self {
-        let row = Self::default();
-        match event {
-            Event::Written { path, size } => {
-                Self { kind: "written", path: Some(path), size: Some(*size), ..row }
-            }
-            Event::Deleted { path } => Self { kind: "deleted", path: Some(path), ..row },
-            Event::Promoted { source, target } => {
-                Self { kind: "promoted", path: Some(source), target: Some(target), ..row }
-            }
-            Event::Spilled { path } => Self { kind: "spilled", path: Some(path), ..row },
-            Event::Logged { level, message } => {
-                Self { kind: "logged", level: Some(level), message: Some(message), ..row }
-            }
-        }
-    }
+pub(super) fn held(is_held: bool) -> Result<(), CatalogError> {
+    if is_held { Ok(()) } else { Err(CatalogError::LeaseLost) }
 }

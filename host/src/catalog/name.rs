@@ -3,7 +3,7 @@ use std::str::FromStr;
 
 use uuid::Uuid;
 
-use crate::limits::NAME_BYTES_MAX;
+use crate::limits::{LABEL_BYTES_MAX, NAME_BYTES_MAX};
 
 /// What people call a workspace, an agent or a session: 1 to 64 of `A`-`Z`, `a`-`z`, `0`-`9`,
 /// `-`, `_` and `.`, the first a letter or a digit, and not what an id looks like. Case counts.
@@ -49,5 +49,39 @@ impl FromStr for Name {
             return Err(NameError::LooksLikeAnId);
         }
         Ok(Self(name.to_owned()))
+    }
+}
+
+/// What others call something of theirs: a subject of tokens, a token, a request. Any text of 1 to
+/// 255 bytes.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Label(String);
+
+impl Label {
+    /// The label as it was given.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Label {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A text is no [`Label`], by its length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("such a name is 1 to 255 bytes long")]
+pub struct LabelError;
+
+impl FromStr for Label {
+    type Err = LabelError;
+
+    fn from_str(label: &str) -> Result<Self, LabelError> {
+        if label.is_empty() || label.len() > LABEL_BYTES_MAX {
+            return Err(LabelError);
+        }
+        Ok(Self(label.to_owned()))
     }
 }

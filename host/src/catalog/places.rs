@@ -1,8 +1,9 @@
 use uuid::Uuid;
 
+use super::database::{Column, Row, Statement, sql};
 use super::turn::TurnState;
-use super::turns::give_up_dead;
-use super::{Catalog, CatalogError, Name, new_id, parse_id, unsigned};
+use super::{Catalog, CatalogError, Label, Name, new_id};
+use crate::limits::CATALOG_PAGE_ROWS_MAX;
 use crate::scope::{AgentId, SessionId, WorkspaceId};
 
 /// What kind of thing a person gave a name to.
@@ -41,9 +42,34 @@ impl<I> Made<I> {
     }
 }
 
+/// Which part of a list, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Page<'a> {
+    after: &'a str,
+    limit: u32,
+}
+
+impl<'a> Page<'a> {
+    /// The whole list, for who asks of his own accord.
+    pub const ALL: Page<'static> = Page { after: "", limit: u32::MAX };
+
+    /// At most `limit` of what comes after a name, or from the start on, and at most 1,000.
+    pub fn after(name: Option<&'a Name>, limit: u32) -> Self {
+        let after = name.map_or("", Name::as_str);
+        Self { after, limit: limit.min(CATALOG_PAGE_ROWS_MAX) }
+    }
+
+    /// Binds the name and the limit, in that order.
+    pub(super) fn of(self, list: Statement<'a>) -> Statement<'a> {
+        list.bind(self.after).bind(self.limit)
+    }
+}
+
 /// A workspace or an agent, as a list shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Place<I> {
+    /// Which one it is.
+    pub id: I,
     /// What people call it.
     pub name: String,
     /// When it was made, in milliseconds since the Unix epoch.
@@ -55,6 +81,8 @@ pub struct Place {
 /// A session, as a list shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionPlace {
+    /// Which one it is.
+    pub id: SessionId,
     /// What people call it.
     pub name: String,
     /// When it was made, in milliseconds since the Unix epoch.
@@ -69,15 +97,18 @@ pub struct SessionPlace {
     pub question: Option<String>,
 }
 
-/// One table of named things, in SQL: `$1` is the parent's id.
-struct Table {
+/// One table of named things, in SQL: `$1` is the parent's id, or that of what is deleted.
+pub(super) struct Table {
     find: &'static str,
     insert: &'static str,
-    delete: &'static str,
-    running: &'static str,
+    pub(super) delete: &'static str,
+    /// When the last lease of a turn ends that runs there.
+    pub(super) running: &'static str,
+    /// Locks it and all below it, from the top.
+    pub(super) locks: &'static [&'static str],
 }
 
-const WORKSPACES: Table = Table {
+pub(super) const WORKSPACES: Table = Table {
     find: "select id from workspaces where store_id = $1 and name = $2",
     insert: "insert into workspaces (store_id, name, id, created_ms) values ($1, $2, $3, $4)
         on conflict (store_id, name) do nothing",
@@ -86,9 +117,15 @@ const WORKSPACES: Table = Table {
         join sessions on sessions.id = turns.session_id
         join agents on agents.id = sessions.agent_id
         where agents.workspace_id = $1 and turns.state = 'running'",
+    locks: &[
+        "select id from workspaces where id = $1 for update",
+        "select id from agents where workspace_id = $1 order by id for update",
+        "select id from sessions where agent_id in
+            (select id from agents where workspace_id = $1) order by id for update",
+    ],
 };
 
-const AGENTS: Table = Table {
+pub(super) const AGENTS: Table = Table {
     find: "select id from agents where workspace_id = $1 and name = $2",
     insert: "insert into agents (workspace_id, name, id, created_ms) values ($1, $2, $3, $4)
         on conflict (workspace_id, name) do nothing",
@@ -96,15 +133,20 @@ const AGENTS: Table = Table {
     running: "select max(turns.lease_until_ms) from turns
         join sessions on sessions.id = turns.session_id
         where sessions.agent_id = $1 and turns.state = 'running'",
+    locks: &[
+        "select id from agents where id = $1 for update",
+        "select id from sessions where agent_id = $1 order by id for update",
+    ],
 };
 
-const SESSIONS: Table = Table {
+pub(super) const SESSIONS: Table = Table {
     find: "select id from sessions where agent_id = $1 and name = $2",
     insert: "insert into sessions (agent_id, name, id, created_ms, active_ms)
         values ($1, $2, $3, $4, $4) on conflict (agent_id, name) do nothing",
     delete: "delete from sessions where id = $1",
     running: "select max(lease_until_ms) from turns
         where session_id = $1 and state = 'running'",
+    locks: &["select id from sessions where id = $1 for update"],
 };
 
 impl Catalog {
@@ -172,78 +214,57 @@ impl Catalog {
         Ok(self.make(&SESSIONS, agent.0, name).await?.map(SessionId))
     }
 
-    /// Every workspace of this store, by name.
+    /// Workspaces of this store, by name.
     ///
     /// # Errors
     /// [`CatalogError::Unavailable`].
-    pub async fn workspaces(&self) -> Result<Vec<Place>, CatalogError> {
-        let sql = "select name, created_ms,
+    pub async fn workspaces(
+        &self,
+        page: Page<'_>,
+    ) -> Result<Vec<Place<WorkspaceId>>, CatalogError> {
+        let list = "select id, name, created_ms,
                 (select count(*) from agents where workspace_id = workspaces.id)
-            from workspaces where store_id = $1 order by name";
-        self.list(sql, self.store).await
+            from workspaces where store_id = $1 and name > $2 order by name limit $3";
+        self.list(list, self.store, page).await
     }
 
-    /// Every agent of a workspace, by name.
+    /// Agents of a workspace, by name.
     ///
     /// # Errors
     /// [`CatalogError::Unavailable`].
-    pub async fn agents(&self, workspace: WorkspaceId) -> Result<Vec<Place>, CatalogError> {
-        let sql = "select name, created_ms,
+    pub async fn agents(
+        &self,
+        workspace: WorkspaceId,
+        page: Page<'_>,
+    ) -> Result<Vec<Place<AgentId>>, CatalogError> {
+        let list = "select id, name, created_ms,
                 (select count(*) from sessions where agent_id = agents.id)
-            from agents where workspace_id = $1 order by name";
-        self.list(sql, workspace.0).await
+            from agents where workspace_id = $1 and name > $2 order by name limit $3";
+        self.list(list, workspace.0, page).await
     }
 
-    /// Every session of an agent, by name.
+    /// Sessions of an agent, by name; with a participant, those that he is in.
     ///
     /// # Errors
     /// [`CatalogError::Unavailable`].
-    pub async fn sessions(&self, agent: AgentId) -> Result<Vec<SessionPlace>, CatalogError> {
-        type Row = (String, i64, i64, i64, Option<String>, Option<String>);
-        let rows: Vec<Row> = sqlx::query_as(
-            "select name, created_ms, active_ms,
+    pub async fn sessions(
+        &self,
+        agent: AgentId,
+        participant: Option<&Label>,
+        page: Page<'_>,
+    ) -> Result<Vec<SessionPlace>, CatalogError> {
+        let list = "select id, name, created_ms, active_ms,
                 (select count(*) from turns where session_id = sessions.id),
                 (select state from turns where session_id = sessions.id
-                    order by queued_ms desc, id desc limit 1),
+                    order by position desc limit 1),
                 (select question from turns where session_id = sessions.id and state = 'parked')
-            from sessions where agent_id = $1 order by name",
-        )
-        .bind(agent.to_string())
-        .fetch_all(&self.pool)
-        .await?;
-        let place = |(name, created, active, turns, latest, question): Row| {
-            let latest = latest.as_deref().map(TurnState::parse).transpose()?;
-            let (created_ms, active_ms) = (unsigned(created), unsigned(active));
-            let turns = unsigned(turns);
-            Ok(SessionPlace { name, created_ms, active_ms, turns, latest, question })
-        };
-        rows.into_iter().map(place).collect()
-    }
-
-    /// Deletes a workspace with its agents and sessions. Its files are owed from then on: see
-    /// [`Self::owed`].
-    ///
-    /// # Errors
-    /// [`CatalogError::InUse`]; [`CatalogError::Deleted`] if it is gone;
-    /// [`CatalogError::Unavailable`].
-    pub async fn remove_workspace(&self, workspace: WorkspaceId) -> Result<(), CatalogError> {
-        self.remove(&WORKSPACES, workspace.0).await
-    }
-
-    /// Deletes an agent with its sessions, as [`Self::remove_workspace`] does.
-    ///
-    /// # Errors
-    /// As [`Self::remove_workspace`].
-    pub async fn remove_agent(&self, agent: AgentId) -> Result<(), CatalogError> {
-        self.remove(&AGENTS, agent.0).await
-    }
-
-    /// Deletes a session with its turns, as [`Self::remove_workspace`] does.
-    ///
-    /// # Errors
-    /// As [`Self::remove_workspace`].
-    pub async fn remove_session(&self, session: SessionId) -> Result<(), CatalogError> {
-        self.remove(&SESSIONS, session.0).await
+            from sessions where agent_id = $1 and name > $2
+                and ($4 is null or exists (select 1 from participants
+                    where session_id = sessions.id and subject = $4))
+            order by name limit $3";
+        let list = page.of(sql(list).bind(agent));
+        let list = list.bind(participant.map(Label::as_str));
+        self.database.rows(list).await?.map(session_place)
     }
 
     async fn find(
@@ -252,12 +273,8 @@ impl Catalog {
         parent: Uuid,
         name: &Name,
     ) -> Result<Option<Uuid>, CatalogError> {
-        let found: Option<(String,)> = sqlx::query_as(table.find)
-            .bind(parent.to_string())
-            .bind(name.as_str())
-            .fetch_optional(&self.pool)
-            .await?;
-        found.map(|(id,)| parse_id(&id)).transpose()
+        let find = sql(table.find).bind(parent).bind(name.as_str());
+        Ok(self.database.rows(find).await?.first()?.map(|(id,)| id))
     }
 
     async fn make(
@@ -271,54 +288,36 @@ impl Catalog {
             return Ok(Made::Found(id));
         }
         let id = new_id();
-        let inserted = sqlx::query(table.insert)
-            .bind(parent.to_string())
-            .bind(name.as_str())
-            .bind(id.to_string())
-            .bind(self.now())
-            .execute(&self.pool)
-            .await
-            .map_err(parent_gone)?;
-        if inserted.rows_affected() == 1 {
+        let insert = sql(table.insert).bind(parent).bind(name.as_str()).bind(id).bind(self.now());
+        if self.database.execute(insert).await? == 1 {
             return Ok(Made::New(id));
         }
         self.find(table, parent, name).await?.map(Made::Found).ok_or(CatalogError::Deleted)
     }
 
-    async fn list(&self, sql: &'static str, parent: Uuid) -> Result<Vec<Place>, CatalogError> {
-        let rows: Vec<(String, i64, i64)> =
-            sqlx::query_as(sql).bind(parent.to_string()).fetch_all(&self.pool).await?;
-        let place = |(name, created, children)| Place {
-            name,
-            created_ms: unsigned(created),
-            children: unsigned(children),
-        };
-        Ok(rows.into_iter().map(place).collect())
-    }
-
-    async fn remove(&self, table: &Table, id: Uuid) -> Result<(), CatalogError> {
-        let mut transaction = self.begin().await?;
-        let now = self.now();
-        give_up_dead(&mut transaction, now).await?;
-        let (running,): (Option<i64>,) =
-            sqlx::query_as(table.running).bind(id.to_string()).fetch_one(&mut *transaction).await?;
-        if let Some(until) = running {
-            return Err(CatalogError::InUse { given_up_in_ms: unsigned(until - now) });
-        }
-        let deleted =
-            sqlx::query(table.delete).bind(id.to_string()).execute(&mut *transaction).await?;
-        if deleted.rows_affected() == 0 {
-            return Err(CatalogError::Deleted);
-        }
-        transaction.commit().await?;
-        Ok(())
+    async fn list<I: Column>(
+        &self,
+        list: &'static str,
+        parent: Uuid,
+        page: Page<'_>,
+    ) -> Result<Vec<Place<I>>, CatalogError> {
+        let list = page.of(sql(list).bind(parent));
+        self.database.rows(list).await?.map(|row| {
+            let (id, name) = (row.at(0)?, row.at(1)?);
+            Ok(Place { id, name, created_ms: row.at(2)?, children: row.at(3)? })
+        })
     }
 }
 
-/// A row whose parent is not there was made for one that another process deleted meanwhile.
-pub(super) fn parent_gone(error: sqlx::Error) -> CatalogError {
-    match error.as_database_error() {
-        Some(database) if database.is_foreign_key_violation() => CatalogError::Deleted,
-        _ => error.into(),
-    }
+fn session_place(row: &Row) -> Result<SessionPlace, CatalogError> {
+    let latest: Option<String> = row.at(5)?;
+    Ok(SessionPlace {
+        id: row.at(0)?,
+        name: row.at(1)?,
+        created_ms: row.at(2)?,
+        active_ms: row.at(3)?,
+        turns: row.at(4)?,
+        latest: latest.as_deref().map(TurnState::parse).transpose()?,
+        question: row.at(6)?,
+    })
 }

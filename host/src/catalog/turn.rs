@@ -3,7 +3,7 @@ use std::fmt;
 use anyhow::anyhow;
 use uuid::Uuid;
 
-use super::CatalogError;
+use super::{CatalogError, Event};
 use crate::scope::{SessionId, Sha256};
 
 /// A turn, as the catalog made it; never used twice.
@@ -134,8 +134,8 @@ pub enum Ending {
     Asked {
         /// For a person.
         question: String,
-        /// The component, byte for byte.
-        component: Vec<u8>,
+        /// The component, byte for byte; `None` if the catalog has it.
+        component: Option<Vec<u8>>,
     },
     /// Without a reply.
     Failed {
@@ -155,42 +155,6 @@ pub struct Wake {
     pub input: String,
 }
 
-/// One thing a turn did.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
-    /// It wrote a file.
-    Written {
-        /// As the guest named it.
-        path: String,
-        /// Bytes.
-        size: u64,
-    },
-    /// It deleted a file.
-    Deleted {
-        /// As the guest named it.
-        path: String,
-    },
-    /// It copied a file into a wider scope.
-    Promoted {
-        /// As the guest named it.
-        source: String,
-        /// As the guest named it.
-        target: String,
-    },
-    /// A result too large to show became a file.
-    Spilled {
-        /// As the guest knows it.
-        path: String,
-    },
-    /// It logged a line.
-    Logged {
-        /// `debug`, `info`, `warn` or `error`.
-        level: &'static str,
-        /// The line.
-        message: String,
-    },
-}
-
 /// All that is known once a turn has ended; recorded whole or not at all.
 #[derive(Clone, Debug)]
 pub struct Finish {
@@ -200,20 +164,31 @@ pub struct Finish {
     pub said: String,
     /// What it asked for later; kept only if the turn did not fail.
     pub wakes: Vec<Wake>,
-    /// What it did, in order.
+    /// What it did since the lease was last renewed, in order.
     pub events: Vec<Event>,
 }
 
-/// A turn, as it was run.
+/// A turn, as it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turn {
     /// Which turn.
     pub id: TurnId,
+    /// Whose turn it is.
+    pub session: SessionId,
+    /// Which of its session it is, counted from 1.
+    pub position: u64,
     /// Where it stands.
     pub state: TurnState,
     /// 1 on the first try.
     pub attempt: u32,
-    /// What the guest said on the way.
+    /// The parked turn whose question it answers.
+    pub resumes: Option<TurnId>,
+    /// What the caller sent.
+    pub input: String,
+    /// What a person answered.
+    pub answer: Option<String>,
+    /// What the guest said until its end; of an interrupted turn, its partial reply. Empty while
+    /// it runs: see [`super::Catalog::events_of_turn`].
     pub said: String,
     /// Its reply.
     pub reply: Option<String>,
@@ -223,4 +198,10 @@ pub struct Turn {
     pub failure: Option<String>,
     /// Why it failed, in a sentence.
     pub error: Option<String>,
+    /// When it was queued, in milliseconds since the Unix epoch.
+    pub queued_ms: u64,
+    /// When its latest attempt began, in milliseconds since the Unix epoch.
+    pub started_ms: Option<u64>,
+    /// When it ended, in milliseconds since the Unix epoch.
+    pub ended_ms: Option<u64>,
 }

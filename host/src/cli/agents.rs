@@ -1,6 +1,6 @@
 use std::process::ExitCode;
 
-use bailiwick::catalog::Name;
+use bailiwick::catalog::{Name, Page};
 use clap::Subcommand;
 
 use super::Outcome;
@@ -40,7 +40,7 @@ impl Agents {
         match self {
             Self::Ls { of, list } => {
                 let workspace = of.find(&desk.catalog).await?;
-                print(list, "sessions", &desk.catalog.agents(workspace).await?)?;
+                print(list, "sessions", &desk.catalog.agents(workspace, Page::ALL).await?)?;
             }
             Self::New { name, of } => {
                 let workspace = of.find(&desk.catalog).await?;

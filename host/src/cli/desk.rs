@@ -2,10 +2,10 @@
 
 use std::mem::ManuallyDrop;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use bailiwick::catalog::{Catalog, CatalogError, CatalogOptions, Name};
+use bailiwick::catalog::{Catalog, CatalogError, CatalogLocation, CatalogOptions, Name};
 use bailiwick::clock::{Clock, SystemClock};
 use bailiwick::limits::Limits;
 use bailiwick::scope::Deletion;
@@ -31,6 +31,17 @@ pub(super) struct Place {
     /// [default: $XDG_DATA_HOME/bailiwick or ~/.local/share/bailiwick].
     #[arg(long, global = true, env = "BAILIWICK_DATA", value_name = "DIR", help_heading = KEPT)]
     data_dir: Option<PathBuf>,
+    /// Where the catalog is kept: a file, or a PostgreSQL database, by its URL. By default in the
+    /// data directory.
+    #[arg(
+        long,
+        global = true,
+        env = "BAILIWICK_CATALOG",
+        hide_env_values = true,
+        value_name = "CATALOG",
+        help_heading = KEPT
+    )]
+    catalog: Option<CatalogLocation>,
 }
 
 /// A catalog and its store, open.
@@ -47,7 +58,10 @@ impl Desk {
     /// Opens both, and finishes what earlier commands did not live to finish.
     pub(super) async fn open(place: &Place) -> Result<Self, Failure> {
         let desk = Self::open_as_it_is(place).await?;
-        give_up_dead(&desk.catalog, &desk.data_dir).await?;
+        // The locks of this machine say nothing about the processes of others.
+        if let CatalogLocation::File(_) = place.catalog()? {
+            give_up_dead(&desk.catalog, &desk.data_dir).await?;
+        }
         if let Err(failure) = desk.empty_owed().await {
             say("files of what was deleted earlier are still there; the next command tries again");
             failure.report();
@@ -60,14 +74,14 @@ impl Desk {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let limits = Limits::default();
         let opened = place.open_store().await?;
-        let file = data_dir.join("catalog.sqlite");
+        let location = place.catalog()?;
         let options = CatalogOptions {
-            file: &file,
+            location: &location,
             store: &opened.name.clone(),
             lease_ms: limits.turn_lease_ms,
             clock: clock.clone(),
         };
-        let catalog = Catalog::open(options).await.map_err(|error| no_catalog(&file, error))?;
+        let catalog = Catalog::open(options).await.map_err(|error| no_catalog(&location, error))?;
         let catalog = ManuallyDrop::new(catalog);
         Ok(Self { catalog, storage: Storage::new(opened.store(), clock, limits), data_dir })
     }
@@ -129,6 +143,14 @@ impl Place {
         }
     }
 
+    /// Where the catalog is kept.
+    fn catalog(&self) -> Result<CatalogLocation, Failure> {
+        match &self.catalog {
+            Some(location) => Ok(location.clone()),
+            None => Ok(CatalogLocation::File(self.data_dir()?.join("catalog.sqlite"))),
+        }
+    }
+
     /// Where compiled components are kept.
     pub(super) fn cache_dir(&self) -> Result<PathBuf, Failure> {
         Ok(self.data_dir()?.join("compiled"))
@@ -147,14 +169,18 @@ fn default_data_dir() -> Result<PathBuf, Failure> {
         })
 }
 
-fn no_catalog(file: &Path, error: CatalogError) -> Failure {
+fn no_catalog(location: &CatalogLocation, error: CatalogError) -> Failure {
     let because = match error {
         CatalogError::Unavailable { source } => causes(&source),
         other => other.to_string(),
     };
+    let another = match location {
+        CatalogLocation::File(_) => "another data directory, with --data-dir or BAILIWICK_DATA",
+        CatalogLocation::Server(_) => "another server, with --catalog or BAILIWICK_CATALOG",
+    };
     Failure::Refused {
-        message: format!("the catalog {} cannot be opened", file.display()),
+        message: format!("the catalog {location} cannot be opened"),
         because: Some(because),
-        suggestions: vec!["another data directory, with --data-dir or BAILIWICK_DATA".to_owned()],
+        suggestions: vec![another.to_owned()],
     }
 }

@@ -1,6 +1,6 @@
 use std::process::ExitCode;
 
-use bailiwick::catalog::{Name, SessionPlace, TurnState};
+use bailiwick::catalog::{Name, Page, SessionPlace, TurnState};
 use clap::Subcommand;
 use serde_json::json;
 
@@ -43,7 +43,7 @@ impl Sessions {
         match self {
             Self::Ls { of, list } => {
                 let (_, agent) = of.find(&desk.catalog).await?;
-                print(list, &desk.catalog.sessions(agent).await?)?;
+                print(list, &desk.catalog.sessions(agent, None, Page::ALL).await?)?;
             }
             Self::New { name, of } => {
                 let (_, agent) = of.find(&desk.catalog).await?;

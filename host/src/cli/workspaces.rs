@@ -1,6 +1,6 @@
 use std::process::ExitCode;
 
-use bailiwick::catalog::{Made, Name, Place as Row};
+use bailiwick::catalog::{Made, Name, Page, Place as Row};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
@@ -39,7 +39,7 @@ impl Workspaces {
     pub(super) async fn run(self, place: Place) -> Outcome {
         let desk = Desk::open(&place).await?;
         match self {
-            Self::Ls(list) => print(list, "agents", &desk.catalog.workspaces().await?)?,
+            Self::Ls(list) => print(list, "agents", &desk.catalog.workspaces(Page::ALL).await?)?,
             Self::New { name } => {
                 must_be_new(desk.catalog.make_workspace(&name).await?, "workspace", &name)?;
             }
@@ -54,16 +54,17 @@ impl Workspaces {
 }
 
 /// Shows workspaces or agents.
-pub(super) fn print(list: List, children: &str, places: &[Row]) -> Result<(), Failure> {
+pub(super) fn print<I>(list: List, children: &str, places: &[Row<I>]) -> Result<(), Failure> {
     let mut output = Output::new();
     if list.json {
-        for Row { name, created_ms, children: count } in places {
+        for Row { name, created_ms, children: count, .. } in places {
             output.json(&json!({ "name": name, "created_ms": created_ms, children: count }))?;
         }
         return output.flush();
     }
-    let row =
-        |place: &Row| vec![place.name.clone(), place.children.to_string(), time(place.created_ms)];
+    let row = |place: &Row<I>| {
+        vec![place.name.clone(), place.children.to_string(), time(place.created_ms)]
+    };
     let rows: Vec<_> = places.iter().map(row).collect();
     output.text(&table(&["NAME", &children.to_uppercase(), "MADE"], &rows))?;
     output.flush()

@@ -28,6 +28,8 @@ const NARROWED: &[(&str, &[&str])] = &[
     ("aws_smithy_http_client", &["store"]),
     ("aws_smithy_runtime_api", &["store"]),
     ("sqlx", &["catalog"]),
+    ("croner", &["catalog"]),
+    ("jiff", &["catalog"]),
 ];
 
 fn sources() -> BTreeMap<String, String> {

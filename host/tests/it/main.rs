@@ -14,6 +14,7 @@ mod faulty;
 mod guests;
 mod local;
 mod lost_answers;
+mod postgres;
 mod proxy;
 mod s3;
 mod semantics;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use bailiwick::catalog::{self, Ending, Event, Failure as Kind, Finish, Lease};
+use bailiwick::catalog::{self, Ending, Event, Failure as Kind, Finish, Lease, LogLevel};
 use bailiwick::engine::{End, Level, Report};
 use bailiwick::space::FileEvent;
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ pub(super) fn record(report: &Report, seen: &Seen, component: Vec<u8>) -> Finish
     let lines = seen
         .log
         .iter()
-        .map(|(level, line)| Event::Logged { level: level_word(*level), message: line.clone() });
+        .map(|(level, line)| Event::Logged { level: log_level(*level), message: line.clone() });
     let wakes = report
         .wakes
         .iter()
@@ -36,7 +36,9 @@ pub(super) fn record(report: &Report, seen: &Seen, component: Vec<u8>) -> Finish
 fn ending(end: &End, component: Vec<u8>) -> Ending {
     match end {
         End::Reply(reply) => Ending::Replied(reply.clone()),
-        End::Parked(question) => Ending::Asked { question: question.clone(), component },
+        End::Parked(question) => {
+            Ending::Asked { question: question.clone(), component: Some(component) }
+        }
         End::GuestError(_)
         | End::Trapped(_)
         | End::Limit(..)
@@ -87,12 +89,12 @@ fn file_event(event: &FileEvent) -> Event {
     }
 }
 
-fn level_word(level: Level) -> &'static str {
+fn log_level(level: Level) -> LogLevel {
     match level {
-        Level::Debug => "debug",
-        Level::Info => "info",
-        Level::Warn => "warn",
-        Level::Error => "error",
+        Level::Debug => LogLevel::Debug,
+        Level::Info => LogLevel::Info,
+        Level::Warn => LogLevel::Warn,
+        Level::Error => LogLevel::Error,
     }
 }
 

@@ -1,7 +1,8 @@
 use std::time::Duration;
 
 use anyhow::anyhow;
-use bailiwick::catalog::{CatalogError, TurnId};
+use bailiwick::catalog::{CatalogError, Event, Lease, Standing};
+use bailiwick::engine::Cancel;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::super::desk::Desk;
@@ -13,8 +14,9 @@ const LOOK: Duration = Duration::from_secs(1);
 const RENEW: Duration = Duration::from_secs(10);
 
 /// Keeps the lease of a turn, and returns once it is lost: somebody gave the turn up, or would
-/// while a store operation begun now is still in flight.
-pub(super) async fn kept(desk: &Desk, turn: TurnId, watch: &Watch) {
+/// while a store operation begun now is still in flight. What the guest says is recorded on the
+/// way, and whoever wants the turn to stop is heard.
+pub(super) async fn kept(desk: &Desk, held: Lease, watch: &Watch, cancel: &Cancel) {
     let limits = desk.storage.limits();
     let lease = Duration::from_millis(limits.turn_lease_ms);
     // An attempt to renew it may take as long as the time between two.
@@ -28,10 +30,14 @@ pub(super) async fn kept(desk: &Desk, turn: TurnId, watch: &Watch) {
         }
         // The catalog counts from some moment of the call: from its first one, to be safe.
         let began = Instant::now();
-        let renewal = timeout(RENEW, desk.catalog.renew(turn, &more)).await;
+        let said: &[Event] = &pieces(&more);
+        let renewal = timeout(RENEW, desk.catalog.renew(held, said)).await;
         let late = |_| CatalogError::Unavailable { source: anyhow!("the catalog is busy") };
         match renewal.map_err(late).flatten() {
-            Ok(()) => {
+            Ok(standing) => {
+                if standing == Standing::CancelAsked {
+                    cancel.cancel();
+                }
                 renewed = began;
                 recorded += more.len();
             }
@@ -48,4 +54,8 @@ pub(super) async fn kept(desk: &Desk, turn: TurnId, watch: &Watch) {
             }
         }
     }
+}
+
+fn pieces(said: &str) -> Vec<Event> {
+    if said.is_empty() { Vec::new() } else { vec![Event::Said { text: said.to_owned() }] }
 }

@@ -119,7 +119,7 @@ impl Run {
     ) -> Outcome {
         let seen = watch.seen();
         let finish = ending::record(&report, &seen, guest.bytes);
-        if let Err(error) = desk.catalog.finish_turn(lease.turn, &finish).await {
+        if let Err(error) = desk.catalog.finish_turn(lease, &finish).await {
             say("the turn ended, but its end was not recorded");
             let failure = Failure::from(error);
             failure.report();
@@ -155,8 +155,8 @@ impl Turn<'_> {
         let turn = engine.run(component, space.clone(), request, observer, cancel.clone());
         let end = tokio::select! {
             report = turn => return report,
-            () = interrupted_twice(self.interrupts, cancel) => End::Cancelled,
-            () = lease::kept(self.desk, self.lease.turn, self.watch) => {
+            () = interrupted_twice(self.interrupts, &cancel) => End::Cancelled,
+            () = lease::kept(self.desk, self.lease, self.watch, &cancel) => {
                 End::HostFault(LEASE_LOST.to_owned())
             }
         };
@@ -174,7 +174,7 @@ impl Turn<'_> {
 
 const LEASE_LOST: &str = "the turn was given up: this process did not renew its lease in time";
 
-async fn interrupted_twice(mut interrupts: Interrupts, cancel: Cancel) {
+async fn interrupted_twice(mut interrupts: Interrupts, cancel: &Cancel) {
     interrupts.next().await;
     say("the turn is asked to stop; Ctrl-C again ends it");
     cancel.cancel();

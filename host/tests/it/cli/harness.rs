@@ -3,7 +3,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bailiwick::catalog::{Catalog, CatalogOptions};
+use bailiwick::catalog::{Catalog, CatalogLocation, CatalogOptions};
 use bailiwick::clock::SystemClock;
 use tempfile::TempDir;
 
@@ -38,9 +38,9 @@ impl Machine {
 
     /// The catalog of the data directory's own store, beside whatever command runs.
     pub(super) async fn catalog(&self) -> Catalog {
-        let file = self.data_dir().join("catalog.sqlite");
+        let location = CatalogLocation::File(self.data_dir().join("catalog.sqlite"));
         let clock = Arc::new(SystemClock);
-        let options = CatalogOptions { file: &file, store: "files", lease_ms: 1, clock };
+        let options = CatalogOptions { location: &location, store: "files", lease_ms: 1, clock };
         Catalog::open(options).await.unwrap()
     }
 

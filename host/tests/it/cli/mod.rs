@@ -11,5 +11,6 @@ mod harness;
 mod memory;
 mod names;
 mod new;
+mod postgres;
 mod run;
 mod s3;

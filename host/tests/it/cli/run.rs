@@ -1,5 +1,6 @@
 use std::io::Read;
 
+use bailiwick::catalog::{Event, Recorded};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -192,13 +193,14 @@ async fn a_killed_turn_keeps_what_its_guest_said() {
     let workspace = catalog.workspace(&workspace).await.unwrap().unwrap();
     let agent = catalog.agent(workspace, &agent).await.unwrap().unwrap();
     let session = catalog.session(agent, &session).await.unwrap().unwrap();
-    while catalog.turns(session).await.unwrap()[0].said.is_empty() {
+    let said = |event: &Recorded| matches!(event.event, Event::Said { .. });
+    while !catalog.events(session, 0, 100).await.unwrap().iter().any(said) {
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
     signal(child.id(), Signal::KILL);
     finish(child);
     assert_eq!(latest(&machine), "failed");
-    let turn = &catalog.turns(session).await.unwrap()[0];
+    let turn = &catalog.turns(session, 0, 1).await.unwrap()[0];
     assert_eq!(turn.said, "said before it was too late");
     assert_eq!(turn.failure.as_deref(), Some("abandoned"));
 }

@@ -1,0 +1,136 @@
+//! The two databases behind one text of SQL: what both accept (`$1`, text ids, integer
+//! milliseconds, `on conflict`, `returning`), run on whichever is open.
+
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use sqlx::migrate::Migrator;
+use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{PgPool, SqlitePool};
+
+use super::CatalogError;
+use crate::limits::CATALOG_CONNECTIONS_MAX;
+
+mod changes;
+mod row;
+mod statement;
+
+#[cfg(test)]
+pub(super) use changes::fuse;
+pub(super) use changes::{Changes, retried};
+pub(super) use row::{Column, Row, Rows};
+pub(super) use statement::{Statement, sql};
+
+/// How long a command waits for another process that changes the same catalog, and how long for a
+/// connection to a server.
+const BUSY: Duration = Duration::from_secs(10);
+/// One: SQLite writes one transaction at a time, and to open another costs a process that does
+/// one thing more than it gains.
+const SQLITE_CONNECTIONS_MAX: u32 = 1;
+/// So many pages of the journal are folded into the database at once. Who opens a catalog that
+/// was not closed reads them all.
+const JOURNAL_PAGES_MAX: &str = "256";
+
+/// An open database with its tables as this host knows them.
+#[derive(Clone, Debug)]
+pub(super) enum Database {
+    /// A file.
+    Sqlite(SqlitePool),
+    /// A server.
+    Postgres(PgPool),
+}
+
+impl Database {
+    /// A file, made for its owner alone if it is not there.
+    pub(super) async fn open_file(file: &Path) -> Result<Self, CatalogError> {
+        create_private(file)
+            .with_context(|| format!("cannot open {}", file.display()))
+            .map_err(CatalogError::unavailable)?;
+        let connect = SqliteConnectOptions::new()
+            .filename(file)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full)
+            .foreign_keys(true)
+            .pragma("wal_autocheckpoint", JOURNAL_PAGES_MAX)
+            .busy_timeout(BUSY);
+        let pool = SqlitePoolOptions::new()
+            .max_connections(SQLITE_CONNECTIONS_MAX)
+            .connect_with(connect)
+            .await?;
+        migrated(sqlx::migrate!("migrations/sqlite").run(&pool).await)?;
+        Ok(Self::Sqlite(pool))
+    }
+
+    /// A server, by its URL.
+    pub(super) async fn open_server(url: &str) -> Result<Self, CatalogError> {
+        let connect: PgConnectOptions = url
+            .parse()
+            .map_err(|_| anyhow::anyhow!("the URL of the PostgreSQL server cannot be read"))
+            .map_err(CatalogError::unavailable)?;
+        let pool = PgPoolOptions::new()
+            .max_connections(CATALOG_CONNECTIONS_MAX)
+            .acquire_timeout(BUSY)
+            .connect_with(connect.application_name("bailiwick"))
+            .await?;
+        let migrations: Migrator = sqlx::migrate!("migrations/postgres");
+        migrated(migrations.run(&pool).await)?;
+        Ok(Self::Postgres(pool))
+    }
+
+    pub(super) async fn close(self) {
+        match self {
+            Self::Sqlite(pool) => pool.close().await,
+            Self::Postgres(pool) => pool.close().await,
+        }
+    }
+
+    /// Begins a transaction. In SQLite it holds the whole database from its first moment: one
+    /// that read first could only fail later. On PostgreSQL it holds what it locks.
+    pub(super) async fn begin(&self) -> Result<Changes, CatalogError> {
+        Ok(match self {
+            Self::Sqlite(pool) => Changes::sqlite(pool.begin_with("BEGIN IMMEDIATE").await?),
+            Self::Postgres(pool) => Changes::postgres(pool.begin().await?),
+        })
+    }
+
+    /// Runs a statement by itself, and says how many rows it changed.
+    pub(super) async fn execute(&self, statement: Statement<'_>) -> Result<u64, CatalogError> {
+        Ok(match self {
+            Self::Sqlite(pool) => statement.sqlite().execute(pool).await?.rows_affected(),
+            Self::Postgres(pool) => statement.postgres().execute(pool).await?.rows_affected(),
+        })
+    }
+
+    /// Runs a statement by itself, and gives its rows.
+    pub(super) async fn rows(&self, statement: Statement<'_>) -> Result<Rows, CatalogError> {
+        Ok(match self {
+            Self::Sqlite(pool) => statement.sqlite().fetch_all(pool).await?.into(),
+            Self::Postgres(pool) => statement.postgres().fetch_all(pool).await?.into(),
+        })
+    }
+
+    /// Listens for what other hosts tell of their changes; `None` where there is no such thing.
+    pub(super) async fn listener(&self) -> Result<Option<PgListener>, CatalogError> {
+        let Self::Postgres(pool) = self else { return Ok(None) };
+        let mut listener = PgListener::connect_with(pool).await?;
+        listener.listen(CHANNEL).await?;
+        Ok(Some(listener))
+    }
+}
+
+/// Where hosts tell one another what changed.
+pub(super) const CHANNEL: &str = "bailiwick";
+
+fn migrated(outcome: Result<(), sqlx::migrate::MigrateError>) -> Result<(), CatalogError> {
+    outcome.context("its tables could not be brought up to date").map_err(CatalogError::unavailable)
+}
+
+/// Makes the file for its owner alone, wherever it is: it holds what people asked and were told.
+/// SQLite gives its other files the same mode.
+fn create_private(file: &Path) -> std::io::Result<()> {
+    OpenOptions::new().create(true).append(true).mode(0o600).open(file).map(drop)
+}

@@ -1,0 +1,180 @@
+use std::future::Future;
+
+use sqlx::{Postgres, Sqlite, Transaction};
+
+use super::super::CatalogError;
+use super::super::watch::{Topic, Watchers};
+use super::{CHANNEL, Rows, Statement, sql};
+
+/// A transaction: all of it or, once it is dropped before its end, nothing.
+///
+/// On PostgreSQL it reads what was committed when each statement begins, so that whatever was
+/// locked first is seen as it is from then on. Everything that changes the turns, the events or
+/// the wakeups of a session locks the row of the session before it looks at anything.
+#[derive(Debug)]
+pub(in super::super) struct Changes {
+    open: Open,
+    told: Vec<Topic>,
+    #[cfg(test)]
+    fuse: Option<fuse::Fuse>,
+}
+
+#[derive(Debug)]
+enum Open {
+    Sqlite(Transaction<'static, Sqlite>),
+    Postgres(Transaction<'static, Postgres>),
+}
+
+impl Changes {
+    pub(super) fn sqlite(transaction: Transaction<'static, Sqlite>) -> Self {
+        Self::new(Open::Sqlite(transaction))
+    }
+
+    pub(super) fn postgres(transaction: Transaction<'static, Postgres>) -> Self {
+        Self::new(Open::Postgres(transaction))
+    }
+
+    fn new(open: Open) -> Self {
+        Self {
+            open,
+            told: Vec::new(),
+            #[cfg(test)]
+            fuse: fuse::Fuse::of_this_thread(),
+        }
+    }
+
+    /// Runs a statement, and says how many rows it changed.
+    pub(in super::super) async fn execute(
+        &mut self,
+        statement: Statement<'_>,
+    ) -> Result<u64, CatalogError> {
+        self.burn()?;
+        Ok(match &mut self.open {
+            Open::Sqlite(open) => statement.sqlite().execute(&mut **open).await?.rows_affected(),
+            Open::Postgres(open) => {
+                statement.postgres().execute(&mut **open).await?.rows_affected()
+            }
+        })
+    }
+
+    /// Runs a statement, and gives its rows.
+    pub(in super::super) async fn rows(
+        &mut self,
+        statement: Statement<'_>,
+    ) -> Result<Rows, CatalogError> {
+        self.burn()?;
+        Ok(match &mut self.open {
+            Open::Sqlite(open) => statement.sqlite().fetch_all(&mut **open).await?.into(),
+            Open::Postgres(open) => statement.postgres().fetch_all(&mut **open).await?.into(),
+        })
+    }
+
+    /// Runs a statement that does nothing but lock rows. In SQLite all is locked already.
+    pub(in super::super) async fn lock(
+        &mut self,
+        statement: Statement<'_>,
+    ) -> Result<(), CatalogError> {
+        if let Open::Postgres(_) = self.open {
+            self.rows(statement).await?;
+        }
+        Ok(())
+    }
+
+    /// Tells whoever watches, on all hosts, once all is committed.
+    pub(in super::super) fn tell(&mut self, topic: Topic) {
+        if !self.told.contains(&topic) {
+            self.told.push(topic);
+        }
+    }
+
+    /// Makes all of it lasting and visible.
+    pub(in super::super) async fn commit(
+        mut self,
+        watchers: &Watchers,
+    ) -> Result<(), CatalogError> {
+        let told = std::mem::take(&mut self.told);
+        if let Open::Postgres(_) = self.open {
+            for topic in &told {
+                let tell = sql("select pg_notify($1, $2)").bind(CHANNEL).bind(topic.to_string());
+                self.rows(tell).await?;
+            }
+        }
+        self.burn()?;
+        match self.open {
+            Open::Sqlite(open) => open.commit().await?,
+            Open::Postgres(open) => open.commit().await?,
+        }
+        told.into_iter().for_each(|topic| watchers.tell(topic));
+        Ok(())
+    }
+
+    /// Tests break off here.
+    #[cfg(not(test))]
+    fn burn(&self) -> Result<(), CatalogError> {
+        Ok(())
+    }
+
+    #[cfg(test)]
+    fn burn(&self) -> Result<(), CatalogError> {
+        self.fuse.as_ref().map_or(Ok(()), fuse::Fuse::burn)
+    }
+}
+
+/// How often a transaction is tried that PostgreSQL ended in favour of another.
+const TRIES: u32 = 10;
+
+/// Does a transaction once more whenever the server ended it because it and others waited for one
+/// another: nothing of it was done.
+pub(in super::super) async fn retried<T, F>(
+    mut attempt: impl FnMut() -> F,
+) -> Result<T, CatalogError>
+where
+    F: Future<Output = Result<T, CatalogError>>,
+{
+    for _ in 1..TRIES {
+        match attempt().await {
+            Err(error) if error.lost_a_race() => {}
+            other => return other,
+        }
+    }
+    attempt().await
+}
+
+/// Breaks off transactions of one thread's tests between any two of their statements.
+#[cfg(test)]
+pub(in super::super) mod fuse {
+    use std::cell::RefCell;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicI64, Ordering};
+
+    use super::CatalogError;
+
+    thread_local!(static FUSE: RefCell<Option<Fuse>> = const { RefCell::new(None) });
+
+    #[derive(Clone, Debug)]
+    pub(in super::super::super) struct Fuse(Arc<AtomicI64>);
+
+    impl Fuse {
+        /// Lets so many statements of this thread's transactions through, and breaks the next.
+        pub(in super::super::super) fn light(statements: i64) {
+            let fuse = Self(Arc::new(AtomicI64::new(statements)));
+            FUSE.set(Some(fuse));
+        }
+
+        /// Whether it had burnt down; there is none afterwards.
+        pub(in super::super::super) fn put_out() -> bool {
+            FUSE.take().is_some_and(|fuse| fuse.0.load(Ordering::Relaxed) < 0)
+        }
+
+        pub(super) fn of_this_thread() -> Option<Self> {
+            FUSE.with_borrow(Clone::clone)
+        }
+
+        pub(super) fn burn(&self) -> Result<(), CatalogError> {
+            match self.0.fetch_sub(1, Ordering::Relaxed) {
+                1.. => Ok(()),
+                _ => Err(CatalogError::unavailable(anyhow::anyhow!("the fuse burnt down"))),
+            }
+        }
+    }
+}
