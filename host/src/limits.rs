@@ -94,6 +94,12 @@ pub const CATALOG_CONNECTIONS_MAX: u32 = 16;
 pub const SESSION_QUEUED_MAX: u64 = 100;
 /// Most rows on one page of a list of the catalog's.
 pub const CATALOG_PAGE_ROWS_MAX: u32 = 1_000;
+/// Most turns on one page.
+pub const TURNS_PAGE_MAX: u32 = 100;
+/// How much of a text of a turn a list shows, in characters.
+pub const LISTED_TEXT_CHARACTERS_MAX: u32 = 16 << 10;
+/// Largest table of skills that a turn is sent, in bytes of JSON.
+pub const SKILLS_BYTES_MAX: usize = 4 << 20;
 /// Most events on one page.
 pub const EVENTS_PAGE_MAX: u32 = 256;
 /// Longest piece of a reply that is one event, in bytes; a longer one becomes several.

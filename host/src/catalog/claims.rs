@@ -6,7 +6,7 @@ use super::ending::{close_question, drop_components_of, held, keep_component, ke
 use super::events::{Entry, record};
 use super::session::lock_of;
 use super::turn::{Ending, Finish, Lease, TurnState};
-use super::{Catalog, CatalogError, Event};
+use super::{Catalog, CatalogError, Event, LogLevel};
 use crate::scope::{AgentId, Coordinates, SessionId, Sha256, WorkspaceId};
 
 /// A turn to run.
@@ -133,7 +133,9 @@ impl Catalog {
     }
 
     /// Ends a turn: its outcome, what it said, its wakes and its events, all or nothing. The
-    /// question that it answered is closed, unless it failed; then the question stays open.
+    /// question that it answered is closed, unless it failed; then the question stays open. Wakes
+    /// beyond those that a session may have to come (100) are dropped, and told as a line of the
+    /// log.
     ///
     /// # Errors
     /// [`CatalogError::LeaseLost`] if the turn was given up; [`CatalogError::Unavailable`].
@@ -145,10 +147,10 @@ impl Catalog {
         let mut changes = self.begin().await?;
         lock_of(&mut changes, lease.turn).await?;
         let now = self.now();
-        let mut closed = None;
+        let (mut closed, mut dropped) = (None, 0);
         if !matches!(finish.ending, Ending::Failed { .. }) {
             closed = close_question(&mut changes, lease.turn).await?;
-            keep_wakes(&mut changes, lease.turn, &finish.wakes, now).await?;
+            dropped = keep_wakes(&mut changes, lease.turn, &finish.wakes, now).await?;
         }
         if let Ending::Asked { component: Some(component), .. } = &finish.ending {
             keep_component(&mut changes, lease.turn, component).await?;
@@ -156,12 +158,20 @@ impl Catalog {
         let state = Event::State(seal(&mut changes, lease, finish, now).await?);
         let mut entries: Vec<Entry<'_>> =
             finish.events.iter().map(|event| (lease, event)).collect();
+        let told = dropped_wakes(dropped);
+        entries.extend(told.iter().map(|told| (lease, told)));
         entries.push((lease, &state));
         entries.extend(closed.map(|closed| (closed, &Event::State(TurnState::Done))));
         record(&mut changes, lease.turn, &entries, now).await?;
         drop_components_of(&mut changes, lease.turn).await?;
         self.commit(changes).await
     }
+}
+
+/// What is not kept is told.
+fn dropped_wakes(count: usize) -> Option<Event> {
+    let message = format!("{count} wakes were dropped: as many as may be are still to come");
+    (count > 0).then_some(Event::Logged { level: LogLevel::Warn, message })
 }
 
 fn coordinates(row: &Row) -> Result<(Coordinates, SessionId), CatalogError> {

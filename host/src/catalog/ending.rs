@@ -3,6 +3,7 @@
 use super::database::{Changes, Statement, sql};
 use super::turn::{Ending, Finish, Lease, TurnId, TurnState, Wake};
 use super::{CatalogError, integer, new_id};
+use crate::limits::SESSION_WAKEUPS_MAX;
 use crate::scope::Sha256;
 
 /// Closes the question that a turn answered; which one, if it answered one.
@@ -16,20 +17,30 @@ pub(super) async fn close_question(
     Ok(closed.map(|(turn, attempt)| Lease { turn, attempt }))
 }
 
+/// Keeps as many wakes as the session has room for, so that turns that wake more turns than they
+/// are do not become ever more; how many there was none for.
 pub(super) async fn keep_wakes(
     changes: &mut Changes,
     turn: TurnId,
     wakes: &[Wake],
     now: i64,
-) -> Result<(), CatalogError> {
-    for wake in wakes {
+) -> Result<usize, CatalogError> {
+    if wakes.is_empty() {
+        return Ok(0);
+    }
+    let count = "select count(*) from wakeups
+        where session_id = (select session_id from turns where id = $1)";
+    let (count,): (u64,) = changes.rows(sql(count).bind(turn)).await?.one()?;
+    let room = usize::try_from(SESSION_WAKEUPS_MAX.saturating_sub(count)).unwrap_or(usize::MAX);
+    let kept = wakes.len().min(room);
+    for wake in &wakes[..kept] {
         let insert = "insert into wakeups (id, session_id, turn_id, due_ms, input, created_ms)
             select $1, session_id, id, $2, $3, $5 from turns where id = $4";
         let due = now.saturating_add(integer(wake.after_ms));
         let insert = sql(insert).bind(new_id()).bind(due).bind(&wake.input).bind(turn).bind(now);
         changes.execute(insert).await?;
     }
-    Ok(())
+    Ok(wakes.len() - kept)
 }
 
 pub(super) async fn keep_component(

@@ -3,7 +3,7 @@ use uuid::Uuid;
 use super::database::{Column, Row, Statement, sql};
 use super::turn::TurnState;
 use super::{Catalog, CatalogError, Label, Name, new_id};
-use crate::limits::CATALOG_PAGE_ROWS_MAX;
+use crate::limits::{CATALOG_PAGE_ROWS_MAX, LISTED_TEXT_CHARACTERS_MAX};
 use crate::scope::{AgentId, SessionId, WorkspaceId};
 
 /// What kind of thing a person gave a name to.
@@ -93,7 +93,7 @@ pub struct SessionPlace {
     pub turns: u64,
     /// What became of the latest one.
     pub latest: Option<TurnState>,
-    /// What it waits to be answered.
+    /// What it waits to be answered, as far as a list shows it.
     pub question: Option<String>,
 }
 
@@ -257,13 +257,14 @@ impl Catalog {
                 (select count(*) from turns where session_id = sessions.id),
                 (select state from turns where session_id = sessions.id
                     order by position desc limit 1),
-                (select question from turns where session_id = sessions.id and state = 'parked')
+                (select substr(question, 1, cast($5 as integer)) from turns
+                    where session_id = sessions.id and state = 'parked')
             from sessions where agent_id = $1 and name > $2
                 and ($4 is null or exists (select 1 from participants
                     where session_id = sessions.id and subject = $4))
             order by name limit $3";
         let list = page.of(sql(list).bind(agent));
-        let list = list.bind(participant.map(Label::as_str));
+        let list = list.bind(participant.map(Label::as_str)).bind(LISTED_TEXT_CHARACTERS_MAX);
         self.database.rows(list).await?.map(session_place)
     }
 

@@ -9,7 +9,7 @@ use super::turn::{Failure, Lease, TurnId, TurnState};
 use super::turns::attempt_at;
 use super::watch::Topic;
 use super::{Catalog, CatalogError, Event, Label, Made, new_id};
-use crate::limits::SESSION_QUEUED_MAX;
+use crate::limits::{SESSION_QUEUED_MAX, SKILLS_BYTES_MAX, TURN_TEXT_BYTES_MAX};
 use crate::scope::{SessionId, Sha256};
 
 /// A turn to queue.
@@ -57,6 +57,7 @@ impl Catalog {
     /// Queues a turn behind those of its session that are there already.
     ///
     /// # Errors
+    /// [`CatalogError::TooLarge`] for an input or an answer over 4 MiB;
     /// [`CatalogError::QueueFull`]; [`CatalogError::NoComponent`];
     /// [`CatalogError::RequestReused`] if another turn was queued under the request's name;
     /// [`CatalogError::Deleted`] if the session is gone; [`CatalogError::Unavailable`].
@@ -229,6 +230,14 @@ async fn requested(
     }))
 }
 
+/// Refuses a text that is longer than it may be.
+pub(super) fn bounded(text: Option<&str>, bytes_max: usize) -> Result<(), CatalogError> {
+    match text {
+        Some(text) if text.len() > bytes_max => Err(CatalogError::TooLarge { bytes_max }),
+        _ => Ok(()),
+    }
+}
+
 /// A turn as it is queued.
 pub(super) struct New<'a> {
     pub(super) session: SessionId,
@@ -250,6 +259,9 @@ impl New<'_> {
         changes: &mut Changes,
         now: i64,
     ) -> Result<TurnId, CatalogError> {
+        bounded(Some(self.input), TURN_TEXT_BYTES_MAX)?;
+        bounded(self.answer, TURN_TEXT_BYTES_MAX)?;
+        bounded(self.skills, SKILLS_BYTES_MAX)?;
         let queued = "select count(*) from turns where session_id = $1 and state = 'queued'";
         let (queued,): (u64,) = changes.rows(sql(queued).bind(self.session)).await?.one()?;
         if queued >= SESSION_QUEUED_MAX {

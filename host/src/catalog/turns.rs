@@ -4,7 +4,7 @@ use super::expiry::{Why, give_up};
 use super::session::{Ahead, lock};
 use super::turn::{Lease, Question, Start, Turn, TurnId, TurnState};
 use super::{Catalog, CatalogError, Event, integer, new_id, unsigned};
-use crate::limits::CATALOG_PAGE_ROWS_MAX;
+use crate::limits::{LISTED_TEXT_CHARACTERS_MAX, TURNS_PAGE_MAX};
 use crate::scope::{SessionId, Sha256};
 
 impl Catalog {
@@ -103,7 +103,7 @@ impl Catalog {
     }
 
     /// Turns of a session in order, those after a position (0 for all): at most `limit`, and at
-    /// most 1,000.
+    /// most 100. Of each text the first 16,384 characters; [`Self::turn`] has all of it.
     ///
     /// # Errors
     /// [`CatalogError::Unavailable`].
@@ -113,11 +113,13 @@ impl Catalog {
         after: u64,
         limit: u32,
     ) -> Result<Vec<Turn>, CatalogError> {
-        let turns = "select id, session_id, position, state, attempt, resumes_id, input, answer,
-                said, reply, question, failure, error, queued_ms, started_ms, ended_ms
+        let turns = "select id, session_id, position, state, attempt, resumes_id,
+                substr(input, 1, cast($4 as integer)), substr(answer, 1, cast($4 as integer)), substr(said, 1, cast($4 as integer)),
+                substr(reply, 1, cast($4 as integer)), substr(question, 1, cast($4 as integer)), failure, substr(error, 1, cast($4 as integer)),
+                queued_ms, started_ms, ended_ms
             from turns where session_id = $1 and position > $2 order by position limit $3";
-        let limit = limit.min(CATALOG_PAGE_ROWS_MAX);
-        self.database.rows(sql(turns).bind(session).bind(after).bind(limit)).await?.map(turn)
+        let turns = sql(turns).bind(session).bind(after).bind(limit.min(TURNS_PAGE_MAX));
+        self.database.rows(turns.bind(LISTED_TEXT_CHARACTERS_MAX)).await?.map(turn)
     }
 
     /// One turn, of this store.

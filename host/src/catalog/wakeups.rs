@@ -7,11 +7,13 @@ use anyhow::Context as _;
 use uuid::Uuid;
 
 use super::database::{Row, retried, sql};
-use super::queue::New;
+use super::queue::{New, bounded};
 use super::session::lock;
 use super::turn::TurnId;
 use super::{Catalog, CatalogError, Cron, integer, new_id, unsigned};
-use crate::limits::{CATALOG_PAGE_ROWS_MAX, SESSION_WAKEUPS_MAX};
+use crate::limits::{
+    CATALOG_PAGE_ROWS_MAX, SESSION_QUEUED_MAX, SESSION_WAKEUPS_MAX, TURN_TEXT_BYTES_MAX,
+};
 use crate::scope::{AgentId, Coordinates, SessionId, Sha256, WorkspaceId};
 
 /// A wakeup, as the catalog made it; never used twice.
@@ -77,7 +79,8 @@ impl Catalog {
     /// Asks for a session to be woken.
     ///
     /// # Errors
-    /// [`CatalogError::TooMany`] if 100 are still to come; [`CatalogError::Deleted`] if the
+    /// [`CatalogError::TooLarge`] for an input over 4 MiB; [`CatalogError::TooMany`] if 100 are
+    /// still to come; [`CatalogError::Deleted`] if the
     /// session is gone; [`CatalogError::Unavailable`].
     pub async fn add_wakeup(
         &self,
@@ -94,6 +97,7 @@ impl Catalog {
         when: &When,
         input: &str,
     ) -> Result<WakeupId, CatalogError> {
+        bounded(Some(input), TURN_TEXT_BYTES_MAX)?;
         let mut changes = self.begin().await?;
         lock(&mut changes, session).await?;
         let count = sql("select count(*) from wakeups where session_id = $1").bind(session);
@@ -161,7 +165,7 @@ impl Catalog {
                     and turns.state = 'queued') < $4
             order by due_ms, wakeups.id limit $3";
         let due = sql(due).bind(self.now()).bind(self.store).bind(limit.min(CATALOG_PAGE_ROWS_MAX));
-        self.database.rows(due.bind(crate::limits::SESSION_QUEUED_MAX)).await?.map(due_wakeup)
+        self.database.rows(due.bind(SESSION_QUEUED_MAX)).await?.map(due_wakeup)
     }
 
     /// Turns a wakeup that is due into a queued turn, with the skills that it is sent, unless

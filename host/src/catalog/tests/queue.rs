@@ -64,6 +64,9 @@ on_both! {
         let unknown = Enqueue { component: Sha256([8; 32]), ..turn_of(session) };
         let refused = desk.catalog.enqueue(unknown).await;
         assert!(matches!(refused, Err(CatalogError::NoComponent)), "{refused:?}");
+        let long = "x".repeat(crate::limits::TURN_TEXT_BYTES_MAX + 1);
+        let refused = desk.catalog.enqueue(Enqueue { input: &long, ..turn_of(session) }).await;
+        assert!(matches!(refused, Err(CatalogError::TooLarge { .. })), "{refused:?}");
         for _ in 0..crate::limits::SESSION_QUEUED_MAX {
             desk.catalog.enqueue(turn_of(session)).await.unwrap();
         }

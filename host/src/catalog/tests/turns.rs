@@ -136,6 +136,22 @@ on_both! {
         assert_eq!(kept, events);
     }
 
+    /// However long the texts of turns are, a list of them is not.
+    async fn a_list_of_turns_shows_the_start_of_long_texts(desk: &Desk) {
+        let (_, agent, session) = desk.session().await;
+        let long = "é".repeat(100_000);
+        let begin = Start { input: &long, ..start(session) };
+        let lease = desk.catalog.start_turn(begin).await.unwrap();
+        desk.catalog.finish_turn(lease, &asked(&long)).await.unwrap();
+        let shown = "é".repeat(crate::limits::LISTED_TEXT_CHARACTERS_MAX as usize);
+        let listed = &desk.catalog.turns(session, 0, u32::MAX).await.unwrap()[0];
+        assert!(listed.input == shown && listed.question.as_deref() == Some(&shown));
+        let listed = &desk.catalog.sessions(agent, None, Page::ALL).await.unwrap()[0];
+        assert!(listed.question.as_deref() == Some(&shown));
+        let whole = desk.catalog.turn(lease.turn).await.unwrap().unwrap();
+        assert!(whole.input == long && whole.question.as_deref() == Some(&long));
+    }
+
     /// Whatever a guest says comes back as it was, NUL and all.
     async fn awkward_texts_come_back(desk: &Desk) {
         let (_, _, session) = desk.session().await;

@@ -72,5 +72,16 @@ on_both! {
         }
         let one_more = desk.catalog.add_wakeup(session, &When::At(0), "").await;
         assert!(matches!(one_more, Err(CatalogError::TooMany { count_max: 100 })));
+        let first = desk.catalog.wakeups(session).await.unwrap()[0].id;
+        assert!(desk.catalog.remove_wakeup(session, first).await.unwrap());
+        desk.catalog.enqueue(turn_of(session)).await.unwrap();
+        let lease = claim_one(&desk.catalog).await.lease;
+        let wake = Wake { after_ms: 0, input: String::new() };
+        let breeding = Finish { wakes: vec![wake; 16], ..replied() };
+        desk.catalog.finish_turn(lease, &breeding).await.unwrap();
+        assert_eq!(desk.catalog.wakeups(session).await.unwrap().len(), 100);
+        let events = desk.catalog.events(session, 2, 1).await.unwrap();
+        let Event::Logged { message, .. } = &events[0].event else { panic!("{events:?}") };
+        assert!(message.starts_with("15 wakes were dropped"), "{message}");
     }
 }

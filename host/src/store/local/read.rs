@@ -139,10 +139,10 @@ pub(super) fn kind(stat: &Stat) -> FileType {
 
 /// What a regular file is as an object.
 pub(super) fn object(stat: &Stat) -> Object {
-    let stamp = nanoseconds(stat.st_mtime as i64, stat.st_mtime_nsec as u64);
+    let stamp = nanoseconds(stat.st_mtime, stat.st_mtime_nsec);
     let size = u64::try_from(stat.st_size).unwrap_or(0);
     let mut revision = String::with_capacity(REVISION_BYTES_MAX);
-    for (number, end) in [(stamp, "-"), (stat.st_ino as u64, "-"), (size, "")] {
+    for (number, end) in [(stamp, "-"), (stat.st_ino, "-"), (size, "")] {
         push_hexadecimal(&mut revision, number);
         revision.push_str(end);
     }
