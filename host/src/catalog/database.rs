@@ -2,15 +2,16 @@
 //! milliseconds, `on conflict`, `returning`), run on whichever is open.
 
 use std::fs::OpenOptions;
+use std::net::IpAddr;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use sqlx::migrate::Migrator;
-use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
+use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions, PgSslMode};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{PgPool, SqlitePool};
+use sqlx::{Executor as _, PgPool, SqlitePool};
 
 use super::CatalogError;
 use crate::limits::CATALOG_CONNECTIONS_MAX;
@@ -74,7 +75,10 @@ impl Database {
         let pool = PgPoolOptions::new()
             .max_connections(CATALOG_CONNECTIONS_MAX)
             .acquire_timeout(BUSY)
-            .connect_with(connect.application_name("bailiwick"))
+            .after_connect(|connection, _| {
+                Box::pin(async { connection.execute(PATIENCE).await.map(drop) })
+            })
+            .connect_with(encrypted(connect).application_name("bailiwick"))
             .await?;
         let migrations: Migrator = sqlx::migrate!("migrations/postgres");
         migrated(migrations.run(&pool).await)?;
@@ -122,6 +126,24 @@ impl Database {
     }
 }
 
+/// A host that is frozen within a transaction holds up nobody for long: its locks go with its
+/// transaction, and who waits for one gives up.
+const PATIENCE: &str = "set lock_timeout = '10s'; set idle_in_transaction_session_timeout = '30s'";
+
+/// What a server is told beyond this machine is encrypted, and the server is who it says it is,
+/// unless the URL says otherwise in so many words (`sslmode=disable` or `require`).
+fn encrypted(connect: PgConnectOptions) -> PgConnectOptions {
+    let host = connect.get_host();
+    let is_here = connect.get_socket().is_some()
+        || host.starts_with('/')
+        || host == "localhost"
+        || host.trim_matches(['[', ']']).parse().is_ok_and(|ip: IpAddr| ip.is_loopback());
+    match connect.get_ssl_mode() {
+        PgSslMode::Prefer | PgSslMode::Allow if !is_here => connect.ssl_mode(PgSslMode::VerifyFull),
+        _ => connect,
+    }
+}
+
 /// Where hosts tell one another what changed.
 pub(super) const CHANNEL: &str = "bailiwick";
 
@@ -133,4 +155,28 @@ fn migrated(outcome: Result<(), sqlx::migrate::MigrateError>) -> Result<(), Cata
 /// SQLite gives its other files the same mode.
 fn create_private(file: &Path) -> std::io::Result<()> {
     OpenOptions::new().create(true).append(true).mode(0o600).open(file).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nothing goes over a network in the clear, or to whoever answers, by default.
+    #[test]
+    fn a_distant_server_is_spoken_to_in_private() {
+        for (url, encrypts) in [
+            ("postgres://u@db.example/c", true),
+            ("postgres://u@10.0.0.1/c?sslmode=prefer", true),
+            ("postgres://u@[2001:db8::1]/c?sslmode=allow", true),
+            ("postgres://u@localhost.example/c", true),
+            ("postgres://u@db.example/c?sslmode=disable", false),
+            ("postgres://u@127.0.0.1/c", false),
+            ("postgres://u@[::1]/c", false),
+            ("postgres://u@localhost/c", false),
+            ("postgres:///c?host=/run/postgresql", false),
+        ] {
+            let mode = encrypted(url.parse().unwrap()).get_ssl_mode();
+            assert_eq!(matches!(mode, PgSslMode::VerifyFull), encrypts, "{url}: {mode:?}");
+        }
+    }
 }

@@ -59,7 +59,7 @@ pub enum CatalogError {
     #[error("this turn was given up, since its host was silent for too long")]
     LeaseLost,
     /// The database failed.
-    #[error("the catalog failed: {source:#}")]
+    #[error("the catalog failed")]
     Unavailable {
         /// What happened, for logs.
         #[source]

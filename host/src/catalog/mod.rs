@@ -71,8 +71,10 @@ pub struct Catalog {
 pub enum CatalogLocation {
     /// A file of SQLite's; made if it is not there.
     File(PathBuf),
-    /// A PostgreSQL server, by its URL: `postgres://user:password@host:port/database`, and with
-    /// `?sslmode=verify-full` over TLS. The database has to be there.
+    /// A PostgreSQL server, by its URL: `postgres://user:password@host:port/database`. The database
+    /// has to be there. A server on another machine is spoken to over TLS, and has to prove who it
+    /// is, unless the URL says otherwise: `?sslmode=disable`, or `require` for one that proves
+    /// nothing; `sslrootcert` names a certificate authority of one's own.
     /// <https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS>
     Server(String),
 }

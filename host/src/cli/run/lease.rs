@@ -43,14 +43,13 @@ pub(super) async fn kept(desk: &Desk, held: Lease, watch: &Watch, cancel: &Cance
             }
             Err(CatalogError::LeaseLost) => return,
             Err(error) if renewed.elapsed() >= safe => {
-                tracing::error!(error = format!("{error:#}"), "the lease of the turn is lost");
+                let error = format!("{:#}", anyhow::Error::from(error));
+                tracing::error!(error, "the lease of the turn is lost");
                 return;
             }
             Err(error) => {
-                tracing::warn!(
-                    error = format!("{error:#}"),
-                    "the lease was not renewed; trying again"
-                );
+                let error = format!("{:#}", anyhow::Error::from(error));
+                tracing::warn!(error, "the lease was not renewed; trying again");
             }
         }
     }
