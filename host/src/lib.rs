@@ -1,11 +1,13 @@
 #![doc = include_str!("../../README.md")]
 
+pub mod api;
 mod buffer;
 pub mod catalog;
 pub mod clock;
 pub mod engine;
 pub mod limits;
 pub mod scope;
+pub mod settings;
 pub mod space;
 pub mod store;
 mod walk;

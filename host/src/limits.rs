@@ -128,6 +128,49 @@ pub const COMPILED_BYTES_MAX: u64 = 4 << 30;
 pub const TURN_WAKES_MAX: usize = 16;
 /// Longest message that a guest reads in an error, in bytes.
 pub const ERROR_MESSAGE_BYTES_MAX: usize = 1 << 10;
+/// Longest bearer token that is looked at, in bytes.
+pub const TOKEN_BYTES_MAX: usize = 8 << 10;
+/// Longest subject (`sub`) of a token and of a participant, in bytes.
+pub const SUBJECT_BYTES_MAX: usize = 255;
+/// Longest id (`jti`) of a token, in bytes.
+pub const TOKEN_ID_BYTES_MAX: usize = 128;
+/// Most agents that one token can be narrowed to.
+pub const TOKEN_AGENTS_MAX: usize = 64;
+/// Most words among the authorities of one token, those that mean nothing here included.
+pub const TOKEN_AUTHORITIES_MAX: usize = 64;
+/// Most public keys that tokens are checked with.
+pub const TOKEN_KEYS_MAX: usize = 16;
+/// Shortest secret that tokens are signed with, in bytes: as long as what SHA-256 gives.
+/// <https://www.rfc-editor.org/rfc/rfc7518#section-3.2>
+pub const TOKEN_SECRET_BYTES_MIN: usize = 32;
+/// How much clocks may differ where a token begins or ends, in seconds.
+pub const TOKEN_LEEWAY_S_MAX: u64 = 300;
+/// Largest request that is read into memory as JSON, in bytes.
+pub const JSON_BODY_BYTES_MAX: usize = 64 << 10;
+/// Request line and fields of one request, in bytes. As many of a body come at a time at most.
+pub const REQUEST_HEAD_BYTES_MAX: usize = 128 << 10;
+/// How long nothing of a request may come, in milliseconds: of its head as a whole, of its body
+/// between two pieces. As long, nothing of an answer may be taken.
+pub const REQUEST_IDLE_MS_MAX: u64 = 60_000;
+/// How long a store may take to say that it is there, in milliseconds.
+pub const READY_MS_MAX: u64 = 5_000;
+/// How long what was found out about being ready is told again, in milliseconds.
+pub const READY_KNOWN_MS_MAX: u64 = 1_000;
+/// Most participants that a session is made with.
+pub const SESSION_PARTICIPANTS_MAX: usize = 100;
+/// How often files that are owed to deletion are looked for, in milliseconds.
+pub const EMPTYING_MS: u64 = 60_000;
+/// Fields of one request.
+pub const REQUEST_FIELDS_MAX: usize = 64;
+/// Bytes of a file that the HTTP API hands on at a time.
+pub const BODY_PIECE_BYTES: u32 = 256 << 10;
+/// Most files of one archive.
+pub const ARCHIVE_FILES_MAX: usize = 100_000;
+/// Archives that are made at once: each holds the names of its files.
+pub const HOST_ARCHIVES_MAX: usize = 8;
+/// Results to be spilled that are held in memory at once, each up to
+/// [`WRITE_BYTES_MAX`].
+pub const HOST_SPILLS_MAX: usize = 4;
 
 /// Host memory that one call of a guest may make the host allocate, in bytes. The engine
 /// traps above it, so it is the largest legal call and a margin for its other arguments.
@@ -142,6 +185,9 @@ const _: () = assert!(TEXT_SLICE_BYTES_MAX <= READ_BYTES_MAX as usize);
 const _: () = assert!(STREAM_PIECE_BYTES <= WRITER_CALL_BYTES_MAX);
 const _: () = assert!(STREAM_PIECE_BYTES <= READ_BYTES_MAX as usize);
 const _: () = assert!(READ_FIRST_BYTES <= READ_BYTES_MAX);
+const _: () = assert!(BODY_PIECE_BYTES <= READ_BYTES_MAX);
+// A legal path, percent-encoded, and a token fit into a request's head.
+const _: () = assert!(3 * (PATH_REST_BYTES_MAX + 256) + TOKEN_BYTES_MAX < REQUEST_HEAD_BYTES_MAX);
 const _: () = assert!(BLOB_KEPT_BYTES_MAX < BLOBS_KEPT_BYTES_MAX as u64);
 // Reads of the longest kind come in one block each.
 const _: () = assert!(READ_BYTES_MAX as u64 <= READ_AHEAD_BLOCK_BYTES_MAX);

@@ -10,7 +10,7 @@ use bailiwick::clock::{Clock, SystemClock};
 use bailiwick::limits::Limits;
 use bailiwick::scope::Deletion;
 use bailiwick::space::{Emptied, Storage};
-use bailiwick::store::StoreLocation;
+use bailiwick::store::{ObjectStore, StoreLocation};
 use clap::Args;
 
 use super::failure::{Failure, causes, say};
@@ -57,7 +57,15 @@ pub(super) struct Desk {
 impl Desk {
     /// Opens both, and finishes what earlier commands did not live to finish.
     pub(super) async fn open(place: &Place) -> Result<Self, Failure> {
-        let desk = Self::open_as_it_is(place).await?;
+        Self::open_with(place, Storage::new).await
+    }
+
+    /// As [`Self::open`], with the storage that `make` makes over the store.
+    pub(super) async fn open_with(
+        place: &Place,
+        make: impl FnOnce(Arc<dyn ObjectStore>, Arc<dyn Clock>, Limits) -> Arc<Storage>,
+    ) -> Result<Self, Failure> {
+        let desk = Self::open_as_it_is(place, make).await?;
         // The locks of this machine say nothing about the processes of others.
         if let CatalogLocation::File(_) = place.catalog()? {
             give_up_dead(&desk.catalog, &desk.data_dir).await?;
@@ -69,7 +77,10 @@ impl Desk {
         Ok(desk)
     }
 
-    async fn open_as_it_is(place: &Place) -> Result<Self, Failure> {
+    async fn open_as_it_is(
+        place: &Place,
+        make: impl FnOnce(Arc<dyn ObjectStore>, Arc<dyn Clock>, Limits) -> Arc<Storage>,
+    ) -> Result<Self, Failure> {
         let data_dir = place.data_dir()?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let limits = Limits::default();
@@ -83,7 +94,8 @@ impl Desk {
         };
         let catalog = Catalog::open(options).await.map_err(|error| no_catalog(&location, error))?;
         let catalog = ManuallyDrop::new(catalog);
-        Ok(Self { catalog, storage: Storage::new(opened.store(), clock, limits), data_dir })
+        let storage = make(opened.store(), clock, limits);
+        Ok(Self { catalog, storage, data_dir })
     }
 
     /// Removes the files of what was deleted, here or by a command that did not live to do it.

@@ -1,13 +1,15 @@
 //! The command: a person's door to the same spaces that guests have.
 
 use std::io::IsTerminal;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use tracing_subscriber::EnvFilter;
 
 mod agents;
 mod check;
+mod configuration;
 mod desk;
 mod exit;
 mod failure;
@@ -18,9 +20,11 @@ mod new;
 mod output;
 mod run;
 mod running;
+mod serve;
 mod sessions;
 mod skills;
 mod store;
+mod token;
 mod workspaces;
 
 use desk::Place;
@@ -35,6 +39,9 @@ type Outcome = Result<ExitCode, Failure>;
 struct Arguments {
     #[command(flatten)]
     place: Place,
+    /// File of settings (TOML): long options by their names, with `_` for `-`.
+    #[arg(long, global = true, env = "BAILIWICK_CONFIG", value_name = "FILE")]
+    config: Option<PathBuf>,
     #[command(subcommand)]
     command: Command,
 }
@@ -54,6 +61,8 @@ enum Command {
     Workspaces(workspaces::Workspaces),
     #[command(subcommand)]
     Store(store::Store),
+    Serve(serve::Serve),
+    Token(token::Token),
 }
 
 impl Command {
@@ -67,6 +76,8 @@ impl Command {
             Self::Agents(agents) => agents.run(place).await,
             Self::Workspaces(workspaces) => workspaces.run(place).await,
             Self::Store(store) => store.run(place).await,
+            Self::Serve(serve) => serve.run(place).await,
+            Self::Token(token) => token.run(place).await,
         }
     }
 
@@ -74,7 +85,7 @@ impl Command {
     /// except where it is a guest that asked.
     fn log_filter(&self) -> &'static str {
         match self {
-            Self::Run(_) => "error,bailiwick=warn",
+            Self::Run(_) | Self::Serve(_) => "error,bailiwick=warn",
             _ => "error,bailiwick=warn,bailiwick::space=off",
         }
     }
@@ -82,7 +93,10 @@ impl Command {
 
 /// Reads the command line and does what it says.
 pub(crate) fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match parse() {
+        Ok(arguments) => arguments,
+        Err(failure) => return failure.report(),
+    };
     start_log(arguments.command.log_filter());
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -92,6 +106,13 @@ pub(crate) fn main() -> ExitCode {
     // A thread may still wait for somebody to type.
     runtime.shutdown_background();
     outcome.unwrap_or_else(|failure| failure.report())
+}
+
+fn parse() -> Result<Arguments, Failure> {
+    let command = Arguments::command();
+    let given = configuration::with_file(&command, std::env::args_os().collect())?;
+    Ok(Arguments::from_arg_matches(&command.get_matches_from(given))
+        .unwrap_or_else(|error| error.exit()))
 }
 
 fn start_log(default: &str) {

@@ -12,8 +12,8 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 
 use crate::clock::Clock;
-use crate::limits::Limits;
-use crate::scope::{GuestPath, Mount, MountTable, Need, Resolved};
+use crate::limits::{Limits, READY_MS_MAX};
+use crate::scope::{GuestPath, Mount, MountTable, Need, ObjectKey, Resolved};
 use crate::store::{Effect, Object, ObjectStore, Revision, StoreError};
 
 mod ahead;
@@ -40,6 +40,7 @@ pub use error::{Error, ErrorCode};
 pub use files::Chunk;
 pub use listing::Page;
 pub use reader::Reader;
+pub use seal::SealKey;
 pub use search::{Match, Matches, Search};
 pub use spill::Spilled;
 pub use text::{Occurrence, Position, Slice};
@@ -136,11 +137,22 @@ pub struct Storage {
 impl Storage {
     /// Storage over a store.
     pub fn new(store: Arc<dyn ObjectStore>, clock: Arc<dyn Clock>, limits: Limits) -> Arc<Self> {
+        Self::sealed(store, clock, limits, &SealKey::random())
+    }
+
+    /// As [`Self::new`], for one of several hosts: a listing that one began, another with the
+    /// same key goes on with.
+    pub fn sealed(
+        store: Arc<dyn ObjectStore>,
+        clock: Arc<dyn Clock>,
+        limits: Limits,
+        key: &SealKey,
+    ) -> Arc<Self> {
         Arc::new(Self {
             store,
             clock,
             locks: KeyLocks::default(),
-            seal: Seal::random(),
+            seal: Seal::new(key),
             operations: HostRoom::new(limits.host_operations_max),
             buffer: HostRoom::new(limits.host_buffer_bytes_max),
             spare: HostSpare::new(&limits),
@@ -175,6 +187,20 @@ impl Storage {
     /// process that is about to end.
     pub async fn settled(&self, wait: Duration) {
         self.buffer.all_given_back(wait).await;
+    }
+
+    /// Whether the store answers.
+    ///
+    /// # Errors
+    /// `unavailable` if it does not.
+    pub async fn ready(&self) -> Result<(), Error> {
+        let bound = Duration::from_millis(READY_MS_MAX);
+        // Whatever it says of that, it answers.
+        match within(bound, self.store.head(&ObjectKey::layout_marker())).await {
+            Some(Ok(_) | Err(StoreError::NotFound)) => Ok(()),
+            Some(Err(error)) => Err(Error::from_store(error, "the store")),
+            None => Err(Error::from_store(timed_out(bound, Effect::None), "the store")),
+        }
     }
 
     /// The bounds in force.

@@ -7,12 +7,13 @@ use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use sha2::{Digest as _, Sha256};
 
 use super::error::Error;
 
 const NONCE_BYTES: usize = 24;
 
-/// The key that this process seals its cursors with.
+/// Seals the cursors of this process.
 pub(super) struct Seal(XChaCha20Poly1305);
 
 impl std::fmt::Debug for Seal {
@@ -21,10 +22,33 @@ impl std::fmt::Debug for Seal {
     }
 }
 
+/// What cursors are sealed with: hosts that have the same accept one another's.
+#[derive(Clone)]
+pub struct SealKey([u8; 32]);
+
+impl std::fmt::Debug for SealKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SealKey")
+    }
+}
+
+impl SealKey {
+    /// One that no other host has.
+    pub fn random() -> Self {
+        Self(rand::random())
+    }
+
+    /// One made of a secret, which may be used for other things as well.
+    pub fn of(secret: &[u8]) -> Self {
+        let mut hash = Sha256::new_with_prefix(b"bailiwick cursors\0");
+        hash.update(secret);
+        Self(hash.finalize().into())
+    }
+}
+
 impl Seal {
-    /// A seal with a key of its own.
-    pub(super) fn random() -> Self {
-        Self(XChaCha20Poly1305::new(&rand::random::<[u8; 32]>().into()))
+    pub(super) fn new(key: &SealKey) -> Self {
+        Self(XChaCha20Poly1305::new(&key.0.into()))
     }
 
     /// Seals where a listing goes on; `listing` names it.

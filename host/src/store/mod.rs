@@ -17,12 +17,14 @@ mod layout;
 mod local;
 mod location;
 mod memory;
+mod observed;
 mod pieces;
 pub mod s3;
 
 pub use local::{LocalReport, LocalStore, Twins};
 pub use location::{LocationError, StoreLocation};
 pub use memory::MemoryStore;
+pub use observed::{ObservedStore, Observer};
 pub use s3::{S3Config, S3Store};
 
 /// Which content a key holds. Opaque: equal revisions of a key mean equal bytes, and nothing

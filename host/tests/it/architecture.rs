@@ -15,6 +15,8 @@ const EDGES: &[(&str, &[&str])] = &[
     ("space", &["buffer", "clock", "limits", "scope", "store", "walk"]),
     ("catalog", &["clock", "limits", "scope"]),
     ("engine", &["buffer", "clock", "limits", "scope", "space", "store"]),
+    ("settings", &["limits", "scope"]),
+    ("api", &["catalog", "clock", "limits", "scope", "settings", "space", "store"]),
 ];
 
 /// Crates that one module alone may name: everything else is handed its types.
@@ -30,6 +32,12 @@ const NARROWED: &[(&str, &[&str])] = &[
     ("sqlx", &["catalog"]),
     ("croner", &["catalog"]),
     ("jiff", &["catalog"]),
+    ("axum", &["api"]),
+    ("hyper", &["api"]),
+    ("jsonwebtoken", &["api"]),
+    ("prometheus", &["api"]),
+    ("zip", &["api"]),
+    ("toml", &["cli"]),
 ];
 
 fn sources() -> BTreeMap<String, String> {

@@ -5,6 +5,7 @@
     reason = "a test that cannot go on says so by panicking"
 )]
 
+mod api;
 mod architecture;
 mod cli;
 mod conformance;

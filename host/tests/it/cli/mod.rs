@@ -14,3 +14,4 @@ mod new;
 mod postgres;
 mod run;
 mod s3;
+mod serve;

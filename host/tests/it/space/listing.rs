@@ -1,8 +1,11 @@
-use bailiwick::scope::Grant;
-use bailiwick::space::{ErrorCode, Space};
+use std::sync::Arc;
+
+use bailiwick::limits::Limits;
+use bailiwick::scope::{Grant, MountTable, SkillTable};
+use bailiwick::space::{ErrorCode, SealKey, Space, Storage};
 use bailiwick::store::{Depth, Precondition};
 
-use super::{World, coordinates, put};
+use super::{Ticks, World, coordinates, put};
 
 async fn all(space: &Space, folder: &str, depth: Depth, limit: u32) -> Vec<String> {
     let (mut names, mut after) = (Vec::new(), None);
@@ -103,5 +106,25 @@ async fn limits_out_of_bounds_are_refused() {
     for limit in [0, 1001, u32::MAX] {
         let error = space.list("", Depth::All, None, limit).await.unwrap_err();
         assert_eq!((error.code, error.reason), (ErrorCode::Invalid, "limit"));
+    }
+}
+
+/// A listing that one host began another goes on with, if it has the same key, and no other.
+#[tokio::test]
+async fn a_listing_goes_on_at_a_host_with_the_same_key() {
+    let world = World::new();
+    for name in ["a", "b"] {
+        put(&world.space(), &format!("session/{name}"), "x").await;
+    }
+    let host = |secret: &str| {
+        let (store, key) = (Arc::new(world.store.clone()), SealKey::of(secret.as_bytes()));
+        let storage = Storage::sealed(store, Arc::new(Ticks::default()), Limits::default(), &key);
+        storage.space(MountTable::new(world.coordinates, Grant::default(), SkillTable::default()))
+    };
+    let cursor = host("s").list("session", Depth::All, None, 1).await.unwrap().next.unwrap();
+    let page = host("s").list("session", Depth::All, Some(&cursor), 1).await.unwrap();
+    assert_eq!(page.files[0].path, "session/b");
+    for other in [host("t"), host(""), world.space()] {
+        other.list("session", Depth::All, Some(&cursor), 1).await.unwrap_err();
     }
 }

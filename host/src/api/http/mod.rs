@@ -1,0 +1,7 @@
+//! Parts of HTTP that the handlers of files share.
+
+pub(super) mod conditions;
+pub(super) mod disposition;
+pub(super) mod input;
+pub(super) mod range;
+pub(super) mod tags;

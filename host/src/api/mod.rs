@@ -1,0 +1,72 @@
+//! The HTTP door: the same spaces that guests have, for people and platforms.
+//!
+//! A request carries a token ([`token`]); what it may do is decided in one place (`gate`), from
+//! what its route needs and what the token and the settings allow. Routes and their needs stand
+//! on one page (`router`).
+
+use std::sync::Arc;
+
+use axum::Router;
+
+use crate::catalog::Catalog;
+use crate::space::Storage;
+
+mod administration;
+pub mod authority;
+mod files;
+mod gate;
+mod health;
+mod http;
+mod metrics;
+mod openapi;
+mod places;
+mod problem;
+mod router;
+mod serve;
+pub mod token;
+
+pub use gate::{Needs, On, Right};
+pub use metrics::Metrics;
+pub use router::Route;
+pub use serve::{ServeOptions, Served};
+
+/// The API over a catalog and a store.
+#[derive(Clone, Debug)]
+pub struct Api(gate::Host);
+
+impl Api {
+    /// The API, whose tokens are checked by `verifier`, and which counts in `metrics`.
+    pub fn new(
+        catalog: Catalog,
+        storage: Arc<Storage>,
+        verifier: token::Verifier,
+        metrics: Metrics,
+    ) -> Self {
+        Self(gate::Host::new(catalog, storage, verifier, metrics))
+    }
+
+    /// Removes the files of what was deleted, for as long as it is polled. A process that serves
+    /// the API runs it beside.
+    pub fn emptying(&self) -> impl Future<Output = ()> + Send + use<> {
+        self.0.clone().empty_for_ever()
+    }
+
+    fn metrics(&self) -> &Metrics {
+        self.0.metrics()
+    }
+
+    /// What answers requests.
+    pub fn router(&self) -> Router {
+        router::routes().serve(self.0.clone())
+    }
+
+    /// The API as OpenAPI 3.1 describes it.
+    pub fn openapi() -> serde_json::Value {
+        openapi::document()
+    }
+
+    /// Every route, and what it needs.
+    pub fn table() -> Vec<Route> {
+        router::routes().table
+    }
+}

@@ -1,0 +1,335 @@
+//! The API as OpenAPI 3.1 describes it, made from the table of routes.
+//! <https://spec.openapis.org/oas/v3.1.0>
+
+use axum::Json as Answer;
+use serde_json::{Map, Value, json};
+
+use super::gate::{Anyone, On, Right};
+use super::problem;
+use super::router::{Route, routes};
+
+/// `GET /openapi.json`
+pub(super) async fn openapi(_: Anyone) -> Answer<Value> {
+    Answer(document())
+}
+
+/// The whole document.
+pub(super) fn document() -> Value {
+    let mut paths: Map<String, Value> = Map::new();
+    for route in routes().table {
+        // A wildcard is one parameter there, whose `/` are written as they are.
+        let path =
+            paths.entry(route.path.replace("{*path}", "{path}")).or_insert_with(|| json!({}));
+        path[route.method.to_ascii_lowercase()] = operation(&route);
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Bailiwick",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "Scoped places for files of agents: sessions, agents, workspaces.",
+        },
+        "paths": paths,
+        "components": {
+            "securitySchemes": { "token": { "type": "http", "scheme": "bearer", "bearerFormat": "JWT" } },
+            "schemas": {
+                "Problem": problem::schema(),
+                "File": file(),
+                "Settings": { "type": "object", "additionalProperties": said() },
+            },
+        },
+    })
+}
+
+fn operation(route: &Route) -> Value {
+    let shape = Shape::of(route);
+    let mut operation = json!({
+        "summary": route.about,
+        "tags": [tag(route)],
+        "description": route.needs.to_string(),
+        "parameters": parameters(route, &shape),
+        "responses": responses(route, &shape),
+    });
+    if route.needs.right != Right::Anyone {
+        operation["security"] = json!([{ "token": [] }]);
+    }
+    if let Some((media_type, schema)) = shape.body {
+        operation["requestBody"] =
+            json!({ "required": true, "content": { media_type: { "schema": schema } } });
+    }
+    operation
+}
+
+fn tag(route: &Route) -> &'static str {
+    match route.needs.on {
+        On::Nothing => "operation",
+        On::Deployment => "deployment",
+        On::Workspace => "workspaces",
+        On::Agent => "agents",
+        On::Session => "sessions",
+    }
+}
+
+fn parameters(route: &Route, shape: &Shape) -> Vec<Value> {
+    let names = route.path.split(['{', '}']).skip(1).step_by(2);
+    let in_path = names.map(|name| {
+        let name = name.trim_start_matches('*');
+        let schema = match name {
+            "path" | "subject" | "token" => json!({ "type": "string" }),
+            _ => json!({ "type": "string", "format": "uuid" }),
+        };
+        json!({ "name": name, "in": "path", "required": true, "schema": schema })
+    });
+    let in_query = shape.query.iter().map(|(name, schema)| {
+        let is_required = *name == "name";
+        json!({ "name": name, "in": "query", "required": is_required, "schema": schema })
+    });
+    let in_header = shape.conditions.iter().map(|name| {
+        json!({ "name": name, "in": "header", "required": false, "schema": { "type": "string" } })
+    });
+    in_path.chain(in_query).chain(in_header).collect()
+}
+
+fn responses(route: &Route, shape: &Shape) -> Value {
+    let mut responses = Map::new();
+    for status in shape.done {
+        let mut response = json!({ "description": reason(status) });
+        if let Some((media_type, schema)) =
+            shape.answer.as_ref().filter(|_| !["204", "304"].contains(status))
+        {
+            response["content"] = json!({ *media_type: { "schema": schema } });
+        }
+        responses.insert((*status).to_owned(), response);
+    }
+    let refused = json!({ "application/problem+json": { "schema": { "$ref": "#/components/schemas/Problem" } } });
+    let mut refuse = |status: &str| {
+        responses.insert(
+            status.to_owned(),
+            json!({ "description": reason(status), "content": refused }),
+        );
+    };
+    if route.needs.right != Right::Anyone {
+        ["400", "401", "404", "503"].into_iter().for_each(&mut refuse);
+        shape.refused.iter().copied().for_each(&mut refuse);
+    }
+    Value::Object(responses)
+}
+
+fn reason(status: &str) -> &'static str {
+    let status = status.parse().ok().and_then(|code| axum::http::StatusCode::from_u16(code).ok());
+    status.and_then(|status| status.canonical_reason()).unwrap_or_default()
+}
+
+type Content = (&'static str, Value);
+
+/// What goes in and out of a route, beside what all have in common.
+#[derive(Default)]
+struct Shape {
+    query: Vec<(&'static str, Value)>,
+    conditions: &'static [&'static str],
+    body: Option<Content>,
+    answer: Option<Content>,
+    done: &'static [&'static str],
+    refused: &'static [&'static str],
+}
+
+const READ: &[&str] =
+    &["If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range", "Range"];
+const CHANGE: &[&str] = &["If-Match", "If-None-Match"];
+const JSON: &str = "application/json";
+const BYTES: &str = "application/octet-stream";
+
+impl Shape {
+    fn of(route: &Route) -> Self {
+        let last = route.path.rsplit('/').next().unwrap_or_default();
+        let answer = |schema| Some((JSON, schema));
+        match (route.method, last) {
+            ("GET", "files") => Self {
+                query: vec![
+                    ("folder", string()),
+                    ("depth", json!({ "enum": ["children", "all"] })),
+                    ("cursor", string()),
+                    ("limit", integer()),
+                ],
+                answer: answer(listing()),
+                done: &["200"],
+                ..Self::default()
+            },
+            ("GET", "{*path}") => Self {
+                conditions: READ,
+                answer: Some((BYTES, json!({}))),
+                done: &["200", "206", "304"],
+                refused: &["412", "416"],
+                ..Self::default()
+            },
+            ("HEAD", _) => Self {
+                conditions: &["If-Match", "If-None-Match"],
+                done: &["200", "304"],
+                refused: &["412"],
+                ..Self::default()
+            },
+            ("PUT", "{*path}") => Self {
+                conditions: CHANGE,
+                body: Some((BYTES, json!({}))),
+                answer: answer(reference("File")),
+                done: &["200", "201"],
+                refused: &["408", "412", "413", "415"],
+                ..Self::default()
+            },
+            ("DELETE", "{*path}") => {
+                Self { conditions: CHANGE, done: &["204"], refused: &["412"], ..Self::default() }
+            }
+            ("POST", "copy" | "move") => Self {
+                conditions: CHANGE,
+                body: Some((JSON, object(&[("from", string()), ("to", string())]))),
+                answer: answer(reference("File")),
+                done: &["200", "201"],
+                refused: &["409", "412", "413", "415"],
+                ..Self::default()
+            },
+            ("POST", "spill") => Self {
+                query: vec![("name", string())],
+                body: Some((BYTES, json!({}))),
+                answer: answer(object(&[
+                    ("text", string()),
+                    ("path", json!({ "type": ["string", "null"] })),
+                    ("size", integer()),
+                ])),
+                done: &["200"],
+                refused: &["408", "413"],
+                ..Self::default()
+            },
+            ("GET", "archive") => Self {
+                query: vec![("folder", string())],
+                answer: Some(("application/zip", json!({}))),
+                done: &["200"],
+                refused: &["413"],
+                ..Self::default()
+            },
+            ("GET", "workspaces" | "agents" | "sessions" | "participants") => Self {
+                query: vec![("after", string()), ("limit", integer())],
+                answer: answer(json!({
+                    "type": "object",
+                    "required": ["items", "next"],
+                    "properties": {
+                        "items": { "type": "array", "items": { "type": "object" } },
+                        "next": { "type": ["string", "null"] },
+                    },
+                })),
+                done: &["200"],
+                ..Self::default()
+            },
+            ("POST", "workspaces" | "agents") => Self {
+                body: Some((JSON, object(&[("name", string())]))),
+                answer: answer(object(&[("id", string()), ("name", string())])),
+                done: &["200", "201"],
+                refused: &["413", "415"],
+                ..Self::default()
+            },
+            ("POST", "sessions") => Self {
+                body: Some((
+                    JSON,
+                    json!({
+                        "type": "object",
+                        "required": ["name"],
+                        "properties": { "name": string(), "participants": { "type": "array", "items": string() } },
+                    }),
+                )),
+                answer: answer(object(&[("id", string()), ("name", string())])),
+                done: &["200", "201"],
+                refused: &["413", "415"],
+                ..Self::default()
+            },
+            ("PUT", "settings") => Self {
+                body: Some((JSON, reference("Settings"))),
+                answer: answer(settings()),
+                done: &["200"],
+                refused: &["413", "415"],
+                ..Self::default()
+            },
+            ("GET", "settings") => {
+                Self { answer: answer(settings()), done: &["200"], ..Self::default() }
+            }
+            ("POST", "revocations") => Self {
+                body: Some((
+                    JSON,
+                    json!({
+                        "type": "object",
+                        "required": ["token_id"],
+                        "properties": { "token_id": string(), "until_ms": integer() },
+                    }),
+                )),
+                done: &["204"],
+                refused: &["413", "415"],
+                ..Self::default()
+            },
+            ("PUT", "{subject}") | ("DELETE", "{subject}" | "{token}") => {
+                Self { done: &["204"], ..Self::default() }
+            }
+            ("DELETE", _) => Self { done: &["204"], refused: &["409"], ..Self::default() },
+            ("GET", "readyz") => Self {
+                answer: answer(json!({ "type": "object" })),
+                done: &["200", "503"],
+                ..Self::default()
+            },
+            ("GET", "healthz" | "metrics") => {
+                Self { answer: Some(("text/plain", string())), done: &["200"], ..Self::default() }
+            }
+            _ => Self {
+                answer: answer(json!({ "type": "object" })),
+                done: &["200"],
+                ..Self::default()
+            },
+        }
+    }
+}
+
+fn string() -> Value {
+    json!({ "type": "string" })
+}
+
+fn integer() -> Value {
+    json!({ "type": "integer", "minimum": 0 })
+}
+
+fn reference(name: &str) -> Value {
+    json!({ "$ref": format!("#/components/schemas/{name}") })
+}
+
+/// An object with all of these.
+fn object(properties: &[(&str, Value)]) -> Value {
+    let names: Vec<_> = properties.iter().map(|(name, _)| *name).collect();
+    let properties: Map<_, _> =
+        properties.iter().map(|(name, schema)| ((*name).to_owned(), schema.clone())).collect();
+    json!({ "type": "object", "required": names, "properties": properties })
+}
+
+fn file() -> Value {
+    object(&[
+        ("path", string()),
+        ("size", integer()),
+        ("revision", string()),
+        ("modified_ms", integer()),
+        ("media_type", string()),
+    ])
+}
+
+fn listing() -> Value {
+    object(&[
+        ("files", json!({ "type": "array", "items": reference("File") })),
+        ("folders", json!({ "type": "array", "items": string() })),
+        ("next", json!({ "type": ["string", "null"] })),
+        (
+            "scopes",
+            json!({ "type": "array", "items": object(&[("scope", string()), ("writable", json!({ "type": "boolean" }))]) }),
+        ),
+    ])
+}
+
+fn said() -> Value {
+    json!({ "type": "object", "properties": { "value": {}, "cap": {} }, "additionalProperties": false })
+}
+
+fn settings() -> Value {
+    object(&[("said", reference("Settings")), ("effective", json!({ "type": "object" }))])
+}

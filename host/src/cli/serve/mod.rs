@@ -1,0 +1,140 @@
+//! The HTTP API, served.
+
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bailiwick::api::token::Verifier;
+use bailiwick::api::{Api, Metrics, ServeOptions, Served};
+use bailiwick::clock::SystemClock;
+use bailiwick::space::Storage;
+use bailiwick::store::ObservedStore;
+use clap::Args;
+use tokio::net::TcpListener;
+
+use super::Outcome;
+use super::desk::{Desk, Place};
+use super::failure::{Failure, say};
+use super::interrupt::Interrupts;
+
+mod tokens;
+
+pub(super) use tokens::TokenSettings;
+
+const SERVING: &str = "Serving";
+
+/// Serves the HTTP API until it is told to stop (Ctrl-C, SIGTERM).
+#[derive(Debug, Args)]
+pub(super) struct Serve {
+    /// Where to listen. Without TLS: whatever faces the world brings it.
+    #[arg(
+        long,
+        env = "BAILIWICK_LISTEN",
+        value_name = "ADDRESS:PORT",
+        default_value = "127.0.0.1:8080",
+        help_heading = SERVING
+    )]
+    listen: SocketAddr,
+    /// Connections at once; more wait to be taken.
+    #[arg(
+        long,
+        env = "BAILIWICK_CONNECTIONS",
+        value_name = "NUMBER",
+        default_value = "1024",
+        help_heading = SERVING
+    )]
+    connections: NonZeroUsize,
+    /// How long nothing may come of a request, or nothing be taken of an answer.
+    #[arg(
+        long,
+        env = "BAILIWICK_IDLE",
+        value_name = "TIME",
+        value_parser = humantime::parse_duration,
+        default_value = "60s",
+        help_heading = SERVING
+    )]
+    idle: Duration,
+    /// How long what is under way may take once it is told to stop.
+    #[arg(
+        long,
+        env = "BAILIWICK_SHUTDOWN",
+        value_name = "TIME",
+        value_parser = humantime::parse_duration,
+        default_value = "30s",
+        help_heading = SERVING
+    )]
+    shutdown: Duration,
+    /// File with a secret: hosts that share it go on with each other's listings. By default the
+    /// secret of the tokens, if there is one.
+    #[arg(
+        long,
+        env = "BAILIWICK_CURSOR_SECRET_FILE",
+        value_name = "FILE",
+        help_heading = SERVING
+    )]
+    cursor_secret_file: Option<PathBuf>,
+    #[command(flatten)]
+    tokens: TokenSettings,
+}
+
+impl Serve {
+    pub(super) async fn run(self, place: Place) -> Outcome {
+        // First of all: a signal that comes while it starts is one to stop.
+        let mut interrupts = Interrupts::listen()?;
+        let data_dir = place.data_dir()?;
+        let options = self.tokens.verify_with(&data_dir)?;
+        let metrics =
+            Metrics::new().map_err(|error| Failure::because("nothing can be counted", &error))?;
+        let observer = Arc::new(metrics.clone());
+        let key = self.tokens.seal_key(&data_dir, self.cursor_secret_file.as_deref())?;
+        let desk = Desk::open_with(&place, |store, clock, limits| {
+            Storage::sealed(Arc::new(ObservedStore::new(store, observer)), clock, limits, &key)
+        });
+        let desk = tokio::select! {
+            desk = desk => desk?,
+            () = interrupts.next() => return Err(Failure::Cancelled("stopped".to_owned())),
+        };
+        let listener = self.listener().await?;
+        let verifier = Verifier::new(options, Arc::new(SystemClock));
+        let api = Api::new((*desk.catalog).clone(), desk.storage.clone(), verifier, metrics);
+        let address = listener.local_addr().unwrap_or(self.listen);
+        say(&format!("serving http://{address}"));
+        let emptying = tokio::spawn(api.emptying());
+        let stopped = async move {
+            interrupts.next().await;
+            say("stopping; once more ends it at once");
+            interrupts.end_the_process();
+        };
+        let served = api.serve(listener, self.options(), stopped).await;
+        emptying.abort();
+        // Uploads that were broken off are given up before the process ends.
+        desk.storage.settled(Duration::from_secs(10)).await;
+        match served {
+            Served::Whole => say("stopped"),
+            Served::BrokenOff(count) => {
+                say(&format!("stopped; {count} that did not end in time were broken off"));
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    async fn listener(&self) -> Result<TcpListener, Failure> {
+        TcpListener::bind(self.listen).await.map_err(|error| {
+            let message =
+                format!("{} cannot be listened on: choose another with --listen", self.listen);
+            Failure::because(message, &error)
+        })
+    }
+
+    fn options(&self) -> ServeOptions {
+        let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        ServeOptions {
+            connections_max: self.connections.get(),
+            shutdown_ms: ms(self.shutdown),
+            idle_ms: ms(self.idle).max(1),
+        }
+    }
+}
