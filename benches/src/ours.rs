@@ -79,7 +79,7 @@ impl Host {
         coordinates: Coordinates,
         input: impl Into<String>,
     ) -> Result<String> {
-        let request = Request { input: input.into(), answer: None, attempt: 1 };
+        let request = Request { input: input.into(), attempt: 1, ..Request::default() };
         let space = self.space_of(coordinates);
         let turn = self.engine.run(&self.guest, space, request, Arc::new(()), Cancel::new());
         match turn.await.end {

@@ -94,7 +94,7 @@ async fn guest(call: &str, times: u64) -> Result<()> {
     let space = storage.space(table()?);
     space.write(FILE, vec![b'x'; 4096].into(), Precondition::Always).await?;
     let input = format!("{call} {FILE} {times}");
-    let request = Request { input, answer: None, attempt: 1 };
+    let request = Request { input, attempt: 1, ..Request::default() };
     match engine.run(&component, space, request, Arc::new(()), Cancel::new()).await.end {
         End::Reply(_) => Ok(()),
         end => bail!("the guest did not reply: {end:?}"),

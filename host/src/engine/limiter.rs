@@ -69,6 +69,11 @@ impl HostMemory {
         self.take(bytes).then(|| HeldMemory { host: self.clone(), bytes })
     }
 
+    /// How many bytes are left.
+    pub(super) fn left(&self) -> usize {
+        self.max.saturating_sub(self.held.load(Ordering::SeqCst))
+    }
+
     fn give_back(&self, bytes: usize) {
         self.held.fetch_sub(bytes, Ordering::SeqCst);
     }
@@ -106,6 +111,12 @@ impl Limiter {
             instances_max: limits.guest_instances_max,
             refused: None,
         }
+    }
+
+    /// With no more bytes of memories than this, if it has not less.
+    pub(super) fn with_memory_bytes_max(mut self, bytes_max: usize) -> Self {
+        self.memory_bytes.max = self.memory_bytes.max.min(bytes_max);
+        self
     }
 
     /// With no more core instances than this, if it has not less.

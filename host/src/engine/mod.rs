@@ -39,7 +39,7 @@ mod turn;
 pub use cancel::Cancel;
 pub use component::{Component, LoadError};
 pub use inspect::{Inspection, Verdict};
-pub use turn::{End, Level, LimitKind, Observer, Report, Request, Usage, Wake};
+pub use turn::{Bounds, End, Level, LimitKind, Observer, Report, Request, Usage, Wake};
 
 use cache::{CacheKey, DiskCache};
 use component::Guest;
@@ -220,6 +220,11 @@ impl Engine {
         let inner = self.0.clone();
         let done = tokio::task::spawn_blocking(move || work(&inner));
         done.await.map_err(|panic| LoadError::Host(panic.into()))
+    }
+
+    /// Bytes that the memories of guests may still take, all together.
+    pub fn guest_memory_left(&self) -> usize {
+        self.0.guest_memory.left()
     }
 
     pub(crate) fn limits(&self) -> &Limits {

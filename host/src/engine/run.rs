@@ -46,13 +46,13 @@ impl Engine {
         let journal = Journal::new(observer, self.limits());
         let place = tokio::select! {
             place = self.place() => place,
-            _ = cancel.requested() => return unstarted(End::Cancelled),
+            _ = cancel.requested() => return Report::unstarted(End::Cancelled),
         };
         let Some(_place) = place else {
-            return unstarted(End::HostFault("the engine is shutting down".to_owned()));
+            return Report::unstarted(End::HostFault("the engine is shutting down".to_owned()));
         };
         if let Err(end) = check_request(&request) {
-            return unstarted(end);
+            return Report::unstarted(end);
         }
         let started = Instant::now();
         let mut turn = self.prepare(component, space.clone(), &request, journal.clone(), cancel);
@@ -79,7 +79,9 @@ impl Engine {
         let errors = LogLines::new(journal.clone(), Level::Warn);
         let mut table = ResourceTable::new();
         table.set_max_capacity(limits.guest_handles_max);
-        let limiter = Limiter::new(limits, self.guest_memory());
+        let limiter = Limiter::new(limits, self.guest_memory())
+            .with_memory_bytes_max(request.bounds.guest_memory_bytes_max);
+        let turn_ms_max = limits.turn_ms_max.min(request.bounds.turn_ms_max);
         let (limiter, calls) = match component.guest() {
             Guest::Turn(_) | Guest::Command(_) => (limiter, None),
             Guest::AsyncTurn(_) => (
@@ -95,7 +97,7 @@ impl Engine {
             wakes: Vec::new(),
             cancel,
             host_calls: 0,
-            deadline: Instant::now() + Duration::from_millis(limits.turn_ms_max),
+            deadline: Instant::now() + Duration::from_millis(turn_ms_max),
             grace: Duration::from_millis(limits.cancel_ms_max),
             calls,
             space,
@@ -106,7 +108,7 @@ impl Engine {
         store.set_max_component_handles(limits.guest_handles_max);
         store.set_epoch_deadline(1);
         store.epoch_deadline_async_yield_and_update(1);
-        RunningTurn { store, output, errors, turn_ms_max: limits.turn_ms_max }
+        RunningTurn { store, output, errors, turn_ms_max }
     }
 }
 
@@ -169,17 +171,6 @@ fn check_request(request: &Request) -> Result<(), End> {
         "the input of a turn is at most {TURN_TEXT_BYTES_MAX} bytes, and this one has {longest}: put it in a file"
     );
     Err(End::Limit(LimitKind::Input, sentence))
-}
-
-fn unstarted(end: End) -> Report {
-    Report {
-        end,
-        said: String::new(),
-        wakes: Vec::new(),
-        events: Vec::new(),
-        log_lines_dropped: 0,
-        usage: Usage::default(),
-    }
 }
 
 /// A turn from its store to its end.
@@ -254,7 +245,7 @@ async fn call(
 ) -> wasmtime::Result<Returned> {
     match component.guest() {
         Guest::Turn(guest) => {
-            let Request { input, answer, attempt } = request;
+            let Request { input, answer, attempt, .. } = request;
             let request = contract::Request { input, answer, attempt };
             let guest = guest.instantiate_async(&mut *store).await?;
             let turn = guest.bailiwick_agent_turn();

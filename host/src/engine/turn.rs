@@ -41,6 +41,23 @@ pub struct Request {
     pub answer: Option<String>,
     /// 1 on the first try; more when a host died during an earlier one.
     pub attempt: u32,
+    /// What it may take, within what this host allows every turn.
+    pub bounds: Bounds,
+}
+
+/// Bounds of one turn: whichever is less holds, this or the engine's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Wall clock, in milliseconds.
+    pub turn_ms_max: u64,
+    /// Bytes of the guest's memories, all together.
+    pub guest_memory_bytes_max: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { turn_ms_max: u64::MAX, guest_memory_bytes_max: usize::MAX }
+    }
 }
 
 /// Another turn of the session that a guest asked for.
@@ -68,6 +85,20 @@ pub struct Report {
     pub log_lines_dropped: u64,
     /// What it took.
     pub usage: Usage,
+}
+
+impl Report {
+    /// Of a turn whose guest was never called.
+    pub fn unstarted(end: End) -> Self {
+        Self {
+            end,
+            said: String::new(),
+            wakes: Vec::new(),
+            events: Vec::new(),
+            log_lines_dropped: 0,
+            usage: Usage::default(),
+        }
+    }
 }
 
 /// What a turn took.

@@ -84,7 +84,7 @@ impl Host {
 
     async fn turn(&self, whose: Whose, input: &str, answer: Option<&str>) -> End {
         let answer = answer.map(str::to_owned);
-        let request = Request { input: input.to_owned(), answer, attempt: 1 };
+        let request = Request { input: input.to_owned(), answer, attempt: 1, ..Request::default() };
         let space = self.space(whose, Grant::default());
         self.engine.run(&self.guest, space, request, Arc::new(()), Cancel::new()).await.end
     }
@@ -329,7 +329,7 @@ async fn a_panic_is_logged() {
     let Some(hostile) = guest("hostile") else { return };
     let host = Host::new(&hostile).await;
     let seen = Arc::new(Lines::default());
-    let request = Request { input: "panic 7".to_owned(), answer: None, attempt: 1 };
+    let request = Request { input: "panic 7".to_owned(), attempt: 1, ..Request::default() };
     let space = host.space(ANALYST_A, Grant::default());
     let report = host.engine.run(&host.guest, space, request, seen.clone(), Cancel::new()).await;
     assert!(matches!(report.end, End::Trapped(_)), "{:?}", report.end);

@@ -76,7 +76,7 @@ impl Run {
         };
         let lease = prepared.start(&self).await?;
         let Prepared { desk, engine, guest, space, input, answer, ours, .. } = prepared;
-        let request = Request { input, answer, attempt: lease.attempt };
+        let request = Request { input, answer, attempt: lease.attempt, ..Request::default() };
         let watch = Watch::start(if self.json { Pieces::Kept } else { Pieces::Printed });
         let turn = Turn { desk: &desk, lease, watch: &watch, interrupts };
         let report = turn.run(&engine, &guest.component, space, request).await;

@@ -36,7 +36,7 @@ pub(super) async fn call(
     let turn = async {
         let guest = guest.instantiate_async(&mut *store).await?;
         let run = guest.bailiwick_agent_async_turn().func_run();
-        let Request { input, answer, attempt } = request;
+        let Request { input, answer, attempt, .. } = request;
         let request = async_turn::Request { input, answer, attempt };
         let (returned,) = run.call_async(&mut *store, (request,)).await?;
         Ok(returned.map(Into::into))

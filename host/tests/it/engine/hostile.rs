@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bailiwick::engine::{Allocation, End, EngineOptions, LimitKind, Report};
+use bailiwick::engine::{
+    Allocation, Bounds, Cancel, End, EngineOptions, LimitKind, Report, Request,
+};
 use bailiwick::limits::{Limits, READ_BYTES_MAX, TURN_TEXT_BYTES_MAX, TURN_WAKES_MAX};
 
 use super::{Host, Recorder, limits, wat};
@@ -88,6 +90,27 @@ async fn a_memory_bomb_ends_at_the_memory_limit() {
     let report = beside_others(&host, &hostile, "memory").await;
     assert_limit(&report, LimitKind::Memory);
     assert!(report.usage.guest_memory_bytes <= 32 << 20, "{:?}", report.usage);
+}
+
+/// A turn may be held to less than the host allows, and never to more.
+#[tokio::test]
+async fn a_turn_has_bounds_of_its_own() {
+    let Some(hostile) = guest("hostile") else { return };
+    let host = Host::new(Limits { guest_memory_bytes_max: 32 << 20, ..limits() });
+    let hostile = host.load(&hostile).await;
+    let tight = Bounds { turn_ms_max: 200, guest_memory_bytes_max: 8 << 20 };
+    for (input, bounds, kind, held) in [
+        ("spin", tight, LimitKind::Time, 8 << 20),
+        ("memory", tight, LimitKind::Memory, 8 << 20),
+        ("memory", Bounds::default(), LimitKind::Memory, 32 << 20),
+    ] {
+        let request = Request { input: input.to_owned(), bounds, ..Request::default() };
+        let turn = host.engine.run(&hostile, host.space(), request, Arc::new(()), Cancel::new());
+        let report = turn.await;
+        assert_limit(&report, kind);
+        assert!(report.usage.guest_memory_bytes <= held, "{input}: {:?}", report.usage);
+    }
+    assert_eq!(host.engine.guest_memory_left(), limits().host_guest_memory_bytes_max);
 }
 
 /// All guests together have a bound as well; what one held is there again once it is gone.

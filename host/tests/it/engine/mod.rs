@@ -77,12 +77,12 @@ impl Host {
         input: &str,
         observer: Arc<dyn Observer>,
     ) -> Report {
-        let request = Request { input: input.to_owned(), answer: None, attempt: 1 };
+        let request = Request { input: input.to_owned(), attempt: 1, ..Request::default() };
         self.engine.run(guest, self.space(), request, observer, Cancel::new()).await
     }
 
     async fn cancelled_after(&self, guest: &Component, input: &str, wait: Duration) -> Report {
-        let request = Request { input: input.to_owned(), answer: None, attempt: 1 };
+        let request = Request { input: input.to_owned(), attempt: 1, ..Request::default() };
         let cancel = Cancel::new();
         let turn = self.engine.run(guest, self.space(), request, Arc::new(()), cancel.clone());
         let asked = async {

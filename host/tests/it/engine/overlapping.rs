@@ -233,7 +233,7 @@ async fn a_dropped_turn_takes_its_calls_along() {
     host.store.plan(Plan::Every(Fault::Hang));
     let guest = host.load(&guest).await;
     let (space, input) = (host.space(), "left-and-wait 20".to_owned());
-    let request = Request { input, answer: None, attempt: 1 };
+    let request = Request { input, attempt: 1, ..Request::default() };
     let turn =
         host.engine.run(&guest, space.clone(), request, std::sync::Arc::new(()), Cancel::new());
     assert!(tokio::time::timeout(Duration::from_millis(300), turn).await.is_err());
