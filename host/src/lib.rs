@@ -11,3 +11,4 @@ pub mod settings;
 pub mod space;
 pub mod store;
 mod walk;
+pub mod worker;

@@ -104,6 +104,11 @@ pub const SKILLS_BYTES_MAX: usize = 4 << 20;
 pub const EVENTS_PAGE_MAX: u32 = 256;
 /// Longest piece of a reply that is one event, in bytes; a longer one becomes several.
 pub const EVENT_SAID_BYTES_MAX: usize = 64 << 10;
+/// How often a turn is tried again after its host died.
+pub const TURN_RETRIES_MAX: u32 = 3;
+/// What a host has to have left of the memory for guests, in bytes, for each turn that it claims:
+/// what an ordinary guest needs. One that needs more may still be refused it.
+pub const TURN_ADMISSION_BYTES: usize = 16 << 20;
 /// How long a turn whose host died waits until it is tried again, in milliseconds, for each
 /// attempt that there was: what ends one host is not to end all of them at once.
 pub const TURN_RETRY_PAUSE_MS: u64 = 1_000;

@@ -142,18 +142,17 @@ impl Catalog {
     async fn try_cancel(&self, turn: TurnId) -> Result<Cancelled, CatalogError> {
         let mut changes = self.begin().await?;
         lock_of(&mut changes, turn).await?;
-        let found = "select id, attempt, state, session_id from turns where id = $1
+        let found = "select id, attempt, state from turns where id = $1
             or (resumes_id = $1 and state in ('queued', 'running')) order by position";
-        let found: Vec<(TurnId, u32, String, SessionId)> =
-            changes.rows(sql(found).bind(turn)).await?.all()?;
+        let found: Vec<(TurnId, u32, String)> = changes.rows(sql(found).bind(turn)).await?.all()?;
         let now = self.now();
         let (mut outcome, mut ended) = (Cancelled::Over, Vec::new());
-        for (turn, attempt, state, session) in &found {
+        for (turn, attempt, state) in &found {
             let lease = Lease { turn: *turn, attempt: *attempt };
             match TurnState::parse(state)? {
                 TurnState::Running => {
                     ask_to_stop(&mut changes, *turn, now).await?;
-                    changes.tell(Topic::Session(*session));
+                    changes.tell(Topic::Stop(*turn));
                     outcome = Cancelled::Asked;
                 }
                 TurnState::Queued | TurnState::Parked => ended.push(lease),

@@ -13,7 +13,7 @@ use sqlx::postgres::PgListener;
 use tokio::sync::Notify;
 use uuid::Uuid;
 
-use super::{Catalog, CatalogError};
+use super::{Catalog, CatalogError, TurnId};
 use crate::limits::WATCH_LOOK_MS;
 use crate::scope::SessionId;
 
@@ -22,16 +22,20 @@ use crate::scope::SessionId;
 pub(super) enum Topic {
     /// The events of a session, and the turns that they tell of.
     Session(SessionId),
+    /// Somebody wants a turn to stop.
+    Stop(TurnId),
     /// There may be a turn to run.
     Work,
 }
 
 const WORK: &str = "work";
+const STOP: &str = "stop ";
 
 impl fmt::Display for Topic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Session(session) => write!(f, "{session}"),
+            Self::Stop(turn) => write!(f, "{STOP}{turn}"),
             Self::Work => f.write_str(WORK),
         }
     }
@@ -41,6 +45,9 @@ impl Topic {
     fn parse(told: &str) -> Option<Self> {
         if told == WORK {
             return Some(Self::Work);
+        }
+        if let Some(turn) = told.strip_prefix(STOP) {
+            return Uuid::parse_str(turn).ok().map(|id| Self::Stop(TurnId(id)));
         }
         Uuid::parse_str(told).ok().map(|id| Self::Session(SessionId(id)))
     }
@@ -115,10 +122,15 @@ impl Watch {
     /// because it was told, or because it is time to look again.
     pub async fn changed(&mut self) {
         let look = Duration::from_millis(WATCH_LOOK_MS);
-        let told = tokio::time::timeout(look, &mut self.next).await;
-        if told.is_ok() {
-            self.next = armed(&self.told);
-        }
+        // Given up before its end, it has heard nothing.
+        _ = tokio::time::timeout(look, self.heard()).await;
+    }
+
+    /// Returns once it was told that something has changed. Not everything is told: whoever has
+    /// to know looks now and then as well.
+    pub async fn heard(&mut self) {
+        (&mut self.next).await;
+        self.next = armed(&self.told);
     }
 }
 
@@ -135,6 +147,15 @@ impl Catalog {
     /// [`CatalogError::Unavailable`].
     pub async fn watch(&self, session: SessionId) -> Result<Watch, CatalogError> {
         self.watch_topic(Topic::Session(session)).await
+    }
+
+    /// Watches for somebody who wants a turn to stop: whoever runs it learns it when it renews
+    /// the lease.
+    ///
+    /// # Errors
+    /// [`CatalogError::Unavailable`].
+    pub async fn watch_stop(&self, turn: TurnId) -> Result<Watch, CatalogError> {
+        self.watch_topic(Topic::Stop(turn)).await
     }
 
     /// Watches for turns that may be claimed.

@@ -161,6 +161,15 @@ macro_rules! settings {
                 }
             }
 
+            /// What holds where these levels speak, as they are kept: the deployment's, those of
+            /// the workspace and of the agent, where they were set.
+            pub fn read(limits: &Limits, kept: [Option<&Value>; 3]) -> Self {
+                let levels = [Level::Deployment, Level::Workspace, Level::Agent];
+                let said = levels.into_iter().zip(kept);
+                let said = said.filter_map(|(level, kept)| Some((level, Settings::read(kept?))));
+                Self::of(limits, &said.collect::<Vec<_>>())
+            }
+
             /// Each value, where it comes from, and how far it could go.
             pub fn to_json(&self) -> Value {
                 json!({ $(stringify!($name): shown(&self.$name),)* })

@@ -54,6 +54,11 @@ impl Amount {
         Self(number)
     }
 
+    /// So many bytes, as far as this machine can count.
+    pub fn bytes(self) -> usize {
+        usize::try_from(self.0).unwrap_or(usize::MAX)
+    }
+
     /// So many; `None` without a bound.
     pub fn number(self) -> Option<u64> {
         (self != Self::UNLIMITED).then_some(self.0)

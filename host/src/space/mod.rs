@@ -163,6 +163,11 @@ impl Storage {
 
     /// What a caller with this table may do. Its bounds for one turn begin anew.
     pub fn space(self: &Arc<Self>, table: MountTable) -> Space {
+        self.space_spilling_over(self.limits.spill_bytes_min, table)
+    }
+
+    /// As [`Self::space`]; results of more than so many bytes are spilled.
+    pub fn space_spilling_over(self: &Arc<Self>, bytes: usize, table: MountTable) -> Space {
         let limits = &self.limits;
         let wait = Duration::from_millis(limits.busy_ms_max);
         let operations = Room::new(limits.turn_operations_max, &self.operations, wait);
@@ -173,6 +178,7 @@ impl Storage {
             readers: permits(limits.turn_readers_max),
             writers: permits(limits.turn_writers_max),
             storage: self.clone(),
+            spill_bytes_min: bytes,
             table,
             operations,
             buffer,
@@ -221,6 +227,7 @@ pub struct Space(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     storage: Arc<Storage>,
+    spill_bytes_min: usize,
     table: MountTable,
     operations: Room,
     buffer: Room,

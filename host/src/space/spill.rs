@@ -25,25 +25,13 @@ impl Space {
     /// # Errors
     /// `invalid` if `name` is not one legal segment; as [`Space::write`].
     pub async fn spill(&self, name: &str, bytes: Bytes) -> Result<Spilled, Error> {
-        self.spill_over(self.limits().spill_bytes_min, name, bytes).await
-    }
-
-    /// As [`Self::spill`], where more than `shown_max` bytes are too large to show.
-    ///
-    /// # Errors
-    /// As [`Self::spill`].
-    pub async fn spill_over(
-        &self,
-        shown_max: usize,
-        name: &str,
-        bytes: Bytes,
-    ) -> Result<Spilled, Error> {
         if name.contains('/') {
             let message = "a spilled result's name is one segment, without `/`";
             return Err(Error::invalid("name", message));
         }
         self.resolve(&format!("session/spill/{name}"), Need::Write)?;
         let size = bytes.len() as u64;
+        let shown_max = self.0.spill_bytes_min;
         if let Some(text) = std::str::from_utf8(&bytes).ok().filter(|text| text.len() <= shown_max)
         {
             return Ok(Spilled { text: text.to_owned(), path: None, size });

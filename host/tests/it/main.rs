@@ -22,3 +22,4 @@ mod semantics;
 mod servers;
 mod slow;
 mod space;
+mod worker;

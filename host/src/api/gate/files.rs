@@ -16,7 +16,7 @@ use crate::api::authority::{Authorities, Authority};
 use crate::api::problem::Problem;
 use crate::catalog::{Cascade, SettingsOf};
 use crate::scope::{Access, AgentId, Coordinates, Grant, MountTable, Scope, SkillTable};
-use crate::settings::{Effective, Level, Settings};
+use crate::settings::Effective;
 use crate::space::{ErrorCode, File, Page, Reader, Space, Spilled, Writer};
 use crate::store::{Depth, Precondition};
 
@@ -64,7 +64,6 @@ impl Place for InWorkspace {
 #[derive(Debug)]
 pub(in crate::api) struct Files<P> {
     reach: Reach,
-    spill_bytes_max: usize,
     place: PhantomData<P>,
 }
 
@@ -88,11 +87,10 @@ impl<P: Place> FromRequestParts<Host> for Files<P> {
         let effective = host.effective(found).await?;
         let (coordinates, grant) = reach(found, &effective, authorities(&caller))?;
         let table = MountTable::new(coordinates, grant, SkillTable::default());
-        let spill_bytes_max = effective.spill_bytes.value.number();
-        let spill_bytes_max = spill_bytes_max.and_then(|bytes| usize::try_from(bytes).ok());
-        let reach = Reach { space: host.0.storage.space(table), host: host.clone(), found };
-        let spill_bytes_max = spill_bytes_max.unwrap_or(usize::MAX);
-        Ok(Self { reach, spill_bytes_max, place: PhantomData })
+        let spilled_over = effective.spill_bytes.value.bytes();
+        let space = host.0.storage.space_spilling_over(spilled_over, table);
+        let reach = Reach { space, host: host.clone(), found };
+        Ok(Self { reach, place: PhantomData })
     }
 }
 
@@ -141,27 +139,21 @@ fn allowed(authorities: Authorities, read: Authority, write: Authority) -> Optio
 impl Host {
     /// The settings that hold for a thing.
     pub(super) async fn effective(&self, found: Found) -> Result<Effective, Problem> {
-        let chain = self.said(found).await?;
-        Ok(Effective::of(self.0.storage.limits(), &chain))
+        let kept = self.said(found).await?;
+        let kept = [&kept.deployment, &kept.workspace, &kept.agent].map(Option::as_ref);
+        Ok(Effective::read(self.0.storage.limits(), kept))
     }
 
     /// What the levels above a thing and its own say.
-    async fn said(&self, found: Found) -> Result<Vec<(Level, Settings)>, Problem> {
+    async fn said(&self, found: Found) -> Result<Cascade, Problem> {
         let catalog = &self.0.catalog;
-        let kept = match found.workspace() {
-            Some(workspace) => catalog.cascade(workspace, found.agent()).await?,
+        match found.workspace() {
+            Some(workspace) => Ok(catalog.cascade(workspace, found.agent()).await?),
             None => {
                 let deployment = catalog.settings(SettingsOf::Deployment).await?;
-                Cascade { deployment, ..Cascade::default() }
+                Ok(Cascade { deployment, ..Cascade::default() })
             }
-        };
-        let levels = [
-            (Level::Deployment, kept.deployment),
-            (Level::Workspace, kept.workspace),
-            (Level::Agent, kept.agent),
-        ];
-        let said = levels.into_iter().filter_map(|(level, kept)| Some((level, kept?)));
-        Ok(said.map(|(level, kept)| (level, Settings::read(&kept))).collect())
+        }
     }
 }
 
@@ -256,9 +248,9 @@ impl<P: Place> Files<P> {
         name: String,
         bytes: Bytes,
     ) -> Result<Spilled, Problem> {
-        let (reach, shown_max) = (self.reach.clone(), self.spill_bytes_max);
+        let reach = self.reach.clone();
         to_its_end(async move {
-            let spilled = reach.space.spill_over(shown_max, &name, bytes).await?;
+            let spilled = reach.space.spill(&name, bytes).await?;
             if let Some(path) = &spilled.path {
                 reach.check_kept(path).await?;
             }

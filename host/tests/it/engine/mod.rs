@@ -6,7 +6,7 @@ mod hostile;
 mod loading;
 mod overlapping;
 mod turns;
-mod wat;
+pub(crate) mod wat;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};

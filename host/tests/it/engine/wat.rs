@@ -46,7 +46,7 @@ pub(super) fn alone(module: &str) -> Vec<u8> {
 }
 
 /// A guest that replies with its input.
-pub(super) fn echo() -> Vec<u8> {
+pub(crate) fn echo() -> Vec<u8> {
     alone(ECHO)
 }
 

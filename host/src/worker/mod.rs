@@ -1,0 +1,198 @@
+//! Runs the turns of the queue: claims as many as this host has room for, keeps their leases,
+//! records what they do while they do it, and ends them.
+//!
+//! A turn is this host's as long as its lease is. Who loses a lease, or could not renew it in
+//! time, ends the turn's space with it: another host may have the turn by then.
+
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use lru::LruCache;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use crate::catalog::{Catalog, CatalogError, Claimed, Watch};
+use crate::engine::{Cancel, Component, Engine};
+use crate::limits::{TURN_ADMISSION_BYTES, WATCH_LOOK_MS};
+use crate::scope::Sha256;
+use crate::space::Storage;
+
+mod lease;
+mod record;
+mod turn;
+mod wake;
+
+pub use record::{Told, ending_of, events_of, told};
+
+/// Components that are kept loaded, so that their next turn starts at once.
+const COMPONENTS_MAX: NonZeroUsize = NonZeroUsize::MIN.saturating_add(63);
+/// How long a host waits after its catalog failed it.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Runs queued turns on this host. Clones share its room.
+#[derive(Clone, Debug)]
+pub struct Worker(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    catalog: Catalog,
+    engine: Engine,
+    storage: Arc<Storage>,
+    /// As the catalog knows this host.
+    host: String,
+    turns_max: usize,
+    places: Arc<Semaphore>,
+    /// A turn ended: there is room again, and its session may have another one.
+    freed: Notify,
+    components: Mutex<LruCache<Sha256, Component>>,
+    /// Asked to stop, each running turn learns it.
+    running: Mutex<Vec<Cancel>>,
+}
+
+/// What a worker works with.
+#[derive(Debug)]
+pub struct WorkerOptions {
+    /// Where turns are queued.
+    pub catalog: Catalog,
+    /// What runs them.
+    pub engine: Engine,
+    /// What their files are in.
+    pub storage: Arc<Storage>,
+    /// What this host is called in the catalog; no two that run may be called the same.
+    pub host: String,
+    /// How many turns it runs at once, at most.
+    pub turns_max: usize,
+}
+
+impl Worker {
+    /// A worker that has not begun.
+    pub fn new(options: WorkerOptions) -> Self {
+        let WorkerOptions { catalog, engine, storage, host, turns_max } = options;
+        Self(Arc::new(Inner {
+            catalog,
+            engine,
+            storage,
+            host,
+            turns_max,
+            places: Arc::new(Semaphore::new(turns_max.min(Semaphore::MAX_PERMITS))),
+            freed: Notify::new(),
+            components: Mutex::new(LruCache::new(COMPONENTS_MAX)),
+            running: Mutex::default(),
+        }))
+    }
+
+    /// How many turns run now.
+    pub fn running(&self) -> usize {
+        self.0.turns_max.saturating_sub(self.0.places.available_permits())
+    }
+
+    /// Claims and runs turns until `stop` is ready. Then it claims none any more and waits for
+    /// those that run, for `patience` at most; those are asked to stop then, and have as long as
+    /// their grace. What does not end by then is left to its lease: another host runs it again.
+    pub async fn run(&self, stop: impl Future<Output = ()> + Send, patience: Duration) {
+        let mut turns = JoinSet::new();
+        let wakes = tokio::spawn(wake::wake(self.0.clone()));
+        tokio::select! {
+            () = stop => {}
+            () = self.claim_all(&mut turns) => {}
+        }
+        wakes.abort();
+        if timeout(patience, drained(&mut turns)).await.is_ok() {
+            return;
+        }
+        self.0.cancel_all();
+        let grace = Duration::from_millis(self.0.engine_limits().cancel_ms_max) + PAUSE;
+        if timeout(grace, drained(&mut turns)).await.is_err() {
+            tracing::warn!(turns = turns.len(), "turns are left to other hosts");
+        }
+    }
+
+    /// Claims for ever.
+    async fn claim_all(&self, turns: &mut JoinSet<()>) {
+        let mut watch = self.watch().await;
+        loop {
+            let freed = self.0.freed.notified();
+            while turns.try_join_next().is_some() {}
+            let room = self.0.room();
+            match self.0.claim(room).await {
+                Ok(claimed) => {
+                    for (claimed, place) in claimed {
+                        turns.spawn(self.0.clone().run_claimed(claimed, place));
+                    }
+                }
+                Err(error) => {
+                    let error = format!("{error:#}");
+                    tracing::warn!(error, "no turns can be claimed; trying again");
+                    sleep(PAUSE).await;
+                }
+            }
+            tokio::select! {
+                () = freed => {}
+                () = watch.changed(), if self.0.room() > 0 => {}
+                // Guests of others give memory back without telling.
+                () = sleep(Duration::from_millis(WATCH_LOOK_MS)) => {}
+            }
+        }
+    }
+
+    async fn watch(&self) -> Watch {
+        loop {
+            match self.0.catalog.watch_work().await {
+                Ok(watch) => return watch,
+                Err(error) => {
+                    let error = format!("{error:#}");
+                    tracing::warn!(error, "the queue cannot be watched; trying again");
+                    sleep(PAUSE).await;
+                }
+            }
+        }
+    }
+}
+
+async fn drained(turns: &mut JoinSet<()>) {
+    while turns.join_next().await.is_some() {}
+}
+
+impl Inner {
+    fn engine_limits(&self) -> &crate::limits::Limits {
+        self.storage.limits()
+    }
+
+    /// How many more turns fit, by places and by memory.
+    fn room(&self) -> usize {
+        let by_memory = self.engine.guest_memory_left() / TURN_ADMISSION_BYTES;
+        self.places.available_permits().min(by_memory)
+    }
+
+    async fn claim(
+        &self,
+        room: usize,
+    ) -> Result<Vec<(Claimed, OwnedSemaphorePermit)>, CatalogError> {
+        // Taken before the turns are: what is claimed has its place.
+        let places: Vec<_> =
+            (0..room).map_while(|_| self.places.clone().try_acquire_owned().ok()).collect();
+        let room = u32::try_from(places.len()).unwrap_or(u32::MAX);
+        let claimed = self.catalog.claim(&self.host, room).await?;
+        Ok(claimed.into_iter().zip(places).collect())
+    }
+
+    async fn run_claimed(self: Arc<Self>, claimed: Claimed, place: OwnedSemaphorePermit) {
+        let cancel = Cancel::new();
+        self.running().push(cancel.clone());
+        turn::run(&self, claimed, &cancel).await;
+        self.running().retain(|running| !running.is(&cancel));
+        drop(place);
+        self.freed.notify_one();
+    }
+
+    fn cancel_all(&self) {
+        self.running().iter().for_each(Cancel::cancel);
+    }
+
+    /// Nothing panics while it is held, so the list is whole.
+    fn running(&self) -> std::sync::MutexGuard<'_, Vec<Cancel>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
