@@ -132,6 +132,19 @@ impl Catalog {
         .bind(self.lease_end())
     }
 
+    /// Hands a turn back that is not to be run here any more: its lease is over at once, and it
+    /// is tried again as if its host had died.
+    ///
+    /// # Errors
+    /// [`CatalogError::LeaseLost`] if it was given up before; [`CatalogError::Unavailable`].
+    pub async fn release(&self, lease: Lease) -> Result<(), CatalogError> {
+        let release = sql("update turns set lease_until_ms = 0
+            where id = $1 and attempt = $2 and state = 'running'")
+        .bind(lease.turn)
+        .bind(lease.attempt);
+        held(self.database.execute(release).await? == 1)
+    }
+
     /// Ends a turn: its outcome, what it said, its wakes and its events, all or nothing. The
     /// question that it answered is closed, unless it failed; then the question stays open. Wakes
     /// beyond those that a session may have to come (100) are dropped, and told as a line of the

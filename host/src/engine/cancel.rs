@@ -19,11 +19,6 @@ impl Cancel {
         Self::default()
     }
 
-    /// Whether both ask the same turn.
-    pub fn is(&self, other: &Self) -> bool {
-        self.0.same_channel(&other.0)
-    }
-
     /// Asks: the guest learns it from `session.current-status`, and is ended if it goes on for
     /// longer than [`crate::limits::Limits::cancel_ms_max`].
     pub fn cancel(&self) {

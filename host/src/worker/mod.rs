@@ -13,8 +13,8 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use crate::catalog::{Catalog, CatalogError, Claimed, Watch};
-use crate::engine::{Cancel, Component, Engine};
+use crate::catalog::{Catalog, CatalogError, Claimed, Lease, Watch};
+use crate::engine::{Component, Engine};
 use crate::limits::{TURN_ADMISSION_BYTES, WATCH_LOOK_MS};
 use crate::scope::Sha256;
 use crate::space::Storage;
@@ -47,8 +47,8 @@ struct Inner {
     /// A turn ended: there is room again, and its session may have another one.
     freed: Notify,
     components: Mutex<LruCache<Sha256, Component>>,
-    /// Asked to stop, each running turn learns it.
-    running: Mutex<Vec<Cancel>>,
+    /// What runs now; what was broken off stays.
+    running: Mutex<Vec<Lease>>,
 }
 
 /// What a worker works with.
@@ -89,8 +89,8 @@ impl Worker {
     }
 
     /// Claims and runs turns until `stop` is ready. Then it claims none any more and waits for
-    /// those that run, for `patience` at most; those are asked to stop then, and have as long as
-    /// their grace. What does not end by then is left to its lease: another host runs it again.
+    /// those that run, for `patience` at most. What does not end by then is broken off, and
+    /// handed back to the queue: another host tries it again.
     pub async fn run(&self, stop: impl Future<Output = ()> + Send, patience: Duration) {
         let mut turns = JoinSet::new();
         let wakes = tokio::spawn(wake::wake(self.0.clone()));
@@ -99,14 +99,11 @@ impl Worker {
             () = self.claim_all(&mut turns) => {}
         }
         wakes.abort();
-        if timeout(patience, drained(&mut turns)).await.is_ok() {
-            return;
-        }
-        self.0.cancel_all();
-        let grace = Duration::from_millis(self.0.engine_limits().cancel_ms_max) + PAUSE;
-        if timeout(grace, drained(&mut turns)).await.is_err() {
+        if timeout(patience, drained(&mut turns)).await.is_err() {
             tracing::warn!(turns = turns.len(), "turns are left to other hosts");
+            turns.shutdown().await;
         }
+        self.0.hand_back().await;
     }
 
     /// Claims for ever.
@@ -156,10 +153,6 @@ async fn drained(turns: &mut JoinSet<()>) {
 }
 
 impl Inner {
-    fn engine_limits(&self) -> &crate::limits::Limits {
-        self.storage.limits()
-    }
-
     /// How many more turns fit, by places and by memory.
     fn room(&self) -> usize {
         let by_memory = self.engine.guest_memory_left() / TURN_ADMISSION_BYTES;
@@ -179,20 +172,27 @@ impl Inner {
     }
 
     async fn run_claimed(self: Arc<Self>, claimed: Claimed, place: OwnedSemaphorePermit) {
-        let cancel = Cancel::new();
-        self.running().push(cancel.clone());
-        turn::run(&self, claimed, &cancel).await;
-        self.running().retain(|running| !running.is(&cancel));
+        let lease = claimed.lease;
+        self.running().push(lease);
+        turn::run(&self, claimed).await;
+        self.running().retain(|running| *running != lease);
         drop(place);
         self.freed.notify_one();
     }
 
-    fn cancel_all(&self) {
-        self.running().iter().for_each(Cancel::cancel);
+    /// Where that fails, others wait until the lease is over.
+    async fn hand_back(&self) {
+        let left = std::mem::take(&mut *self.running());
+        for lease in left {
+            if let Err(error) = self.catalog.release(lease).await {
+                let error = format!("{error:#}");
+                tracing::warn!(turn = %lease.turn, error, "a turn waits for the end of its lease");
+            }
+        }
     }
 
     /// Nothing panics while it is held, so the list is whole.
-    fn running(&self) -> std::sync::MutexGuard<'_, Vec<Cancel>> {
+    fn running(&self) -> std::sync::MutexGuard<'_, Vec<Lease>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -17,9 +17,9 @@ use crate::space::Space;
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Runs a turn that was claimed, unless its lease is lost before it ends.
-pub(super) async fn run(inner: &Inner, claimed: Claimed, cancel: &Cancel) {
+pub(super) async fn run(inner: &Inner, claimed: Claimed) {
     let (lease, began) = (claimed.lease, Instant::now());
-    let journal = Arc::new(Journal::default());
+    let (journal, cancel) = (Arc::new(Journal::default()), Cancel::new());
     let turn = async {
         match prepare(inner, &claimed).await {
             Ok(ready) => {
@@ -40,7 +40,7 @@ pub(super) async fn run(inner: &Inner, claimed: Claimed, cancel: &Cancel) {
     let report = tokio::select! {
         report = turn => report,
         // The turn is dropped, and with it its space ends.
-        () = lease::kept(inner, lease, &journal, cancel, began) => {
+        () = lease::kept(inner, lease, &journal, &cancel, began) => {
             tracing::warn!(turn = %lease.turn, "the lease of a turn was lost: it is another host's");
             return;
         }
@@ -49,7 +49,7 @@ pub(super) async fn run(inner: &Inner, claimed: Claimed, cancel: &Cancel) {
         tracing::error!(turn = %lease.turn, error, "this host failed a turn");
     }
     let finish = finish(&report, &journal);
-    record_end(inner, lease, &finish, began).await;
+    record_end(inner, lease, &finish).await;
 }
 
 /// All that a turn needs.
@@ -119,7 +119,8 @@ fn finish(report: &Report, journal: &Journal) -> Finish {
 }
 
 /// Until it is recorded, or the lease would be over: then another host runs the turn again.
-async fn record_end(inner: &Inner, lease: Lease, finish: &Finish, began: Instant) {
+async fn record_end(inner: &Inner, lease: Lease, finish: &Finish) {
+    let began = Instant::now();
     let patience = Duration::from_millis(inner.storage.limits().turn_lease_ms);
     loop {
         let error = match inner.catalog.finish_turn(lease, finish).await {

@@ -14,7 +14,9 @@ use crate::guests::guest;
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_lost_a_lease_stops_and_records_nothing() {
     let Some(hostile) = guest("hostile") else { return };
-    let platform = Platform::with(Limits { turn_lease_ms: 2_000, transfer_ms_max: 500, ..Limits::default() }).await;
+    let platform =
+        Platform::with(Limits { turn_lease_ms: 2_000, transfer_ms_max: 500, ..Limits::default() })
+            .await;
     let (session, component) = (platform.session("s").await, platform.upload(&hostile).await);
     let turn = platform.ask(session, component, "writes").await;
     let work = AtWork::start(platform.worker("one", 4), PATIENCE);

@@ -192,15 +192,18 @@ async fn a_worker_waits_for_its_turns() {
     assert_eq!(waits.state, TurnState::Queued);
 }
 
-/// What does not end in time is asked to, and told as cancelled.
+/// What does not end in time is handed back, and another host may try it at once.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_worker_out_of_patience_stops_its_turns() {
+async fn a_worker_out_of_patience_hands_its_turns_back() {
     let Some(hostile) = guest("hostile") else { return };
     let platform = Platform::new().await;
     let component = platform.upload(&hostile).await;
-    let turn = platform.ask(platform.session("s").await, component, "until-cancelled").await;
+    let turn = platform.ask(platform.session("s").await, component, "say-and-spin").await;
     let work = AtWork::start(platform.worker("one", 4), Duration::from_millis(50));
     platform.until(turn, |turn| turn.state == TurnState::Running).await;
     work.stop().await;
-    platform.ended(turn).await;
+    let other = AtWork::start(platform.worker("other", 4), Duration::from_millis(50));
+    let again = platform.until(turn, |turn| turn.attempt == 2).await;
+    assert_ne!(again.state, TurnState::Failed, "{again:?}");
+    other.stop().await;
 }
