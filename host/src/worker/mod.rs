@@ -24,7 +24,7 @@ mod record;
 mod turn;
 mod wake;
 
-pub use record::{Told, ending_of, events_of, told};
+pub use record::{events_of, logged, wakes_of};
 
 /// Components that are kept loaded, so that their next turn starts at once.
 const COMPONENTS_MAX: NonZeroUsize = NonZeroUsize::MIN.saturating_add(63);

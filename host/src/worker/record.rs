@@ -4,43 +4,19 @@ use crate::catalog::{self, Ending, Event, Failure, LogLevel};
 use crate::engine::{End, Level, Wake};
 use crate::space::FileEvent;
 
-/// A turn without a reply, in words.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
-    /// What kind of failure.
-    pub failure: Failure,
-    /// A sentence about it.
-    pub sentence: String,
-}
-
 /// How a turn ended whose component the catalog has.
-pub fn ending_of(end: &End) -> Ending {
+pub(super) fn ending_of(end: &End) -> Ending {
+    let failed = |failure, error: &str| Ending::Failed { failure, error: error.to_owned() };
     match end {
         End::Reply(reply) => Ending::Replied(reply.clone()),
         End::Parked(question) => Ending::Asked { question: question.clone(), component: None },
-        End::GuestError(_)
-        | End::Trapped(_)
-        | End::Limit(..)
-        | End::Cancelled
-        | End::HostFault(_) => {
-            let Told { failure, sentence } = told(end);
-            Ending::Failed { failure, error: sentence }
-        }
-    }
-}
-
-/// Why a turn ended without a reply.
-pub fn told(end: &End) -> Told {
-    let (failure, sentence) = match end {
-        End::Reply(_) | End::Parked(_) => (Failure::HostFault, "it ended well"),
-        End::GuestError(error) => (Failure::GuestError, error.as_str()),
-        End::Trapped(error) => (Failure::Trapped, error.as_str()),
-        End::Limit(_, error) => (Failure::Limit, error.as_str()),
-        End::Cancelled => (Failure::Cancelled, "the turn was cancelled"),
+        End::GuestError(error) => failed(Failure::GuestError, error),
+        End::Trapped(error) => failed(Failure::Trapped, error),
+        End::Limit(_, error) => failed(Failure::Limit, error),
+        End::Cancelled => failed(Failure::Cancelled, "the turn was cancelled"),
         // What a host says of its own faults is for its log.
-        End::HostFault(_) => (Failure::HostFault, "the host failed this turn; its log says why"),
-    };
-    Told { failure, sentence: sentence.to_owned() }
+        End::HostFault(_) => failed(Failure::HostFault, "the host failed this turn"),
+    }
 }
 
 /// What was done with files.
@@ -57,7 +33,7 @@ pub fn events_of(events: &[FileEvent]) -> Vec<Event> {
 }
 
 /// A line of the log.
-pub(super) fn logged(level: Level, line: &str) -> Event {
+pub fn logged(level: Level, line: &str) -> Event {
     let level = match level {
         Level::Debug => LogLevel::Debug,
         Level::Info => LogLevel::Info,
@@ -68,7 +44,7 @@ pub(super) fn logged(level: Level, line: &str) -> Event {
 }
 
 /// The turns that a guest asked for.
-pub(super) fn wakes_of(wakes: &[Wake]) -> Vec<catalog::Wake> {
+pub fn wakes_of(wakes: &[Wake]) -> Vec<catalog::Wake> {
     let wake = |wake: &Wake| catalog::Wake { after_ms: wake.after_ms, input: wake.input.clone() };
     wakes.iter().map(wake).collect()
 }

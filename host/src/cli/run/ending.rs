@@ -2,9 +2,10 @@
 
 use std::process::ExitCode;
 
-use bailiwick::catalog::{self, Ending, Event, Failure as Kind, Finish, Lease, LogLevel};
-use bailiwick::engine::{End, Level, Report};
+use bailiwick::catalog::{Ending, Failure as Kind, Finish, Lease};
+use bailiwick::engine::{End, Report};
 use bailiwick::space::FileEvent;
+use bailiwick::worker::{events_of, logged, wakes_of};
 use serde_json::{Value, json};
 
 use super::super::Outcome;
@@ -16,20 +17,13 @@ use super::watch::Seen;
 
 /// What the catalog keeps: the files in order, then the log lines in order.
 pub(super) fn record(report: &Report, seen: &Seen, component: Vec<u8>) -> Finish {
-    let files = report.events.iter().map(file_event);
-    let lines = seen
-        .log
-        .iter()
-        .map(|(level, line)| Event::Logged { level: log_level(*level), message: line.clone() });
-    let wakes = report
-        .wakes
-        .iter()
-        .map(|wake| catalog::Wake { after_ms: wake.after_ms, input: wake.input.clone() });
+    let mut events = events_of(&report.events);
+    events.extend(seen.log.iter().map(|(level, line)| logged(*level, line)));
     Finish {
         ending: ending(&report.end, component),
         said: seen.said.clone(),
-        wakes: wakes.collect(),
-        events: files.chain(lines).collect(),
+        wakes: wakes_of(&report.wakes),
+        events,
     }
 }
 
@@ -76,26 +70,6 @@ fn told(end: &End) -> Told {
         }
     };
     Told { failure, exit, sentence: sentence.to_owned(), shown: format!("{what}{sentence}") }
-}
-
-fn file_event(event: &FileEvent) -> Event {
-    match event {
-        FileEvent::Written { path, size } => Event::Written { path: path.clone(), size: *size },
-        FileEvent::Deleted { path } => Event::Deleted { path: path.clone() },
-        FileEvent::Promoted { source, target, .. } => {
-            Event::Promoted { source: source.clone(), target: target.clone() }
-        }
-        FileEvent::Spilled { path } => Event::Spilled { path: path.clone() },
-    }
-}
-
-fn log_level(level: Level) -> LogLevel {
-    match level {
-        Level::Debug => LogLevel::Debug,
-        Level::Info => LogLevel::Info,
-        Level::Warn => LogLevel::Warn,
-        Level::Error => LogLevel::Error,
-    }
 }
 
 /// Shows how a turn ended, and gives the exit code for it.
