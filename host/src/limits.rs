@@ -173,6 +173,11 @@ pub const BODY_PIECE_BYTES: u32 = 256 << 10;
 pub const ARCHIVE_FILES_MAX: usize = 100_000;
 /// Archives that are made at once: each holds the names of its files.
 pub const HOST_ARCHIVES_MAX: usize = 8;
+/// Readers of events at once.
+pub const HOST_FOLLOWERS_MAX: usize = 10_000;
+/// Components that are held in memory at once while they are uploaded, each up to
+/// [`COMPONENT_BYTES_MAX`].
+pub const HOST_COMPONENT_UPLOADS_MAX: usize = 2;
 /// Results to be spilled that are held in memory at once, each up to
 /// [`WRITE_BYTES_MAX`].
 pub const HOST_SPILLS_MAX: usize = 4;

@@ -9,10 +9,12 @@ use std::sync::Arc;
 use axum::Router;
 
 use crate::catalog::Catalog;
+use crate::engine::Engine;
 use crate::space::Storage;
 
 mod administration;
 pub mod authority;
+mod components;
 mod files;
 mod gate;
 mod health;
@@ -24,6 +26,7 @@ mod problem;
 mod router;
 mod serve;
 pub mod token;
+mod turns;
 
 pub use gate::{Needs, On, Right};
 pub use metrics::Metrics;
@@ -35,14 +38,17 @@ pub use serve::{ServeOptions, Served};
 pub struct Api(gate::Host);
 
 impl Api {
-    /// The API, whose tokens are checked by `verifier`, and which counts in `metrics`.
+    /// The API, whose tokens are checked by `verifier`, and which counts in `metrics`. `engine`
+    /// looks at components that are uploaded; turns are for a [`crate::worker::Worker`], here or
+    /// elsewhere.
     pub fn new(
         catalog: Catalog,
         storage: Arc<Storage>,
+        engine: Engine,
         verifier: token::Verifier,
         metrics: Metrics,
     ) -> Self {
-        Self(gate::Host::new(catalog, storage, verifier, metrics))
+        Self(gate::Host::new(catalog, storage, engine, verifier, metrics))
     }
 
     /// Removes the files of what was deleted, for as long as it is polled. A process that serves

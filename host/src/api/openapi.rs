@@ -35,6 +35,8 @@ pub(super) fn document() -> Value {
             "schemas": {
                 "Problem": problem::schema(),
                 "File": file(),
+                "Turn": turn(),
+                "Component": component(),
                 "Settings": { "type": "object", "additionalProperties": said() },
             },
         },
@@ -75,7 +77,7 @@ fn parameters(route: &Route, shape: &Shape) -> Vec<Value> {
     let in_path = names.map(|name| {
         let name = name.trim_start_matches('*');
         let schema = match name {
-            "path" | "subject" | "token" => json!({ "type": "string" }),
+            "path" | "subject" | "token" | "component" => json!({ "type": "string" }),
             _ => json!({ "type": "string", "format": "uuid" }),
         };
         json!({ "name": name, "in": "path", "required": true, "schema": schema })
@@ -240,6 +242,82 @@ impl Shape {
                 refused: &["413", "415"],
                 ..Self::default()
             },
+            ("GET", "turns") => Self {
+                query: vec![("after", integer()), ("limit", integer())],
+                answer: answer(object(&[("turns", list_of(reference("Turn")))])),
+                done: &["200"],
+                ..Self::default()
+            },
+            ("POST", "turns" | "answer") => Self {
+                conditions: &["Idempotency-Key"],
+                body: Some((
+                    JSON,
+                    object(&[(if last == "turns" { "input" } else { "text" }, string())]),
+                )),
+                answer: answer(reference("Turn")),
+                done: &["200", "202"],
+                refused: &["409", "413", "415", "429"],
+                ..Self::default()
+            },
+            ("GET", "{turn}") => {
+                Self { answer: answer(reference("Turn")), done: &["200"], ..Self::default() }
+            }
+            ("GET", "events") => Self {
+                query: vec![("after", integer())],
+                conditions: &["Last-Event-ID"],
+                answer: Some(("text/event-stream", string())),
+                done: &["200"],
+                ..Self::default()
+            },
+            ("POST", "wakeups") => Self {
+                body: Some((
+                    JSON,
+                    json!({
+                        "type": "object",
+                        "required": ["input"],
+                        "properties": {
+                            "input": string(),
+                            "at_ms": integer(),
+                            "cron": string(),
+                            "zone": string(),
+                        },
+                    }),
+                )),
+                answer: answer(object(&[("id", string())])),
+                done: &["201"],
+                refused: &["413", "415", "429"],
+                ..Self::default()
+            },
+            ("GET", "components") => Self {
+                query: vec![("after", string()), ("limit", integer())],
+                answer: answer(object(&[("items", list_of(reference("Component")))])),
+                done: &["200"],
+                ..Self::default()
+            },
+            ("GET", "{component}") => Self {
+                answer: answer(object(&[("items", list_of(reference("Component")))])),
+                done: &["200"],
+                ..Self::default()
+            },
+            ("PUT", "{component}") => Self {
+                body: Some((BYTES, json!({}))),
+                answer: answer(reference("Component")),
+                done: &["200"],
+                refused: &["408", "413", "422"],
+                ..Self::default()
+            },
+            ("PUT", "component") => Self {
+                body: Some((
+                    JSON,
+                    json!({
+                        "type": "object",
+                        "properties": { "name": string(), "sha256": string() },
+                    }),
+                )),
+                done: &["204"],
+                refused: &["413", "415"],
+                ..Self::default()
+            },
             ("PUT", "settings") => Self {
                 body: Some((JSON, reference("Settings"))),
                 answer: answer(settings()),
@@ -311,6 +389,40 @@ fn file() -> Value {
         ("revision", string()),
         ("modified_ms", integer()),
         ("media_type", string()),
+    ])
+}
+
+fn list_of(schema: Value) -> Value {
+    json!({ "type": "array", "items": schema })
+}
+
+fn turn() -> Value {
+    let maybe = |kind: &str| json!({ "type": [kind, "null"] });
+    object(&[
+        ("id", string()),
+        ("position", integer()),
+        ("state", json!({ "enum": ["queued", "running", "parked", "done", "failed"] })),
+        ("attempt", integer()),
+        ("answers", maybe("string")),
+        ("input", string()),
+        ("answer", maybe("string")),
+        ("said", string()),
+        ("reply", maybe("string")),
+        ("question", maybe("string")),
+        ("failure", maybe("string")),
+        ("error", maybe("string")),
+        ("queued_ms", integer()),
+        ("started_ms", maybe("integer")),
+        ("ended_ms", maybe("integer")),
+    ])
+}
+
+fn component() -> Value {
+    object(&[
+        ("name", string()),
+        ("number", integer()),
+        ("sha256", string()),
+        ("created_ms", integer()),
     ])
 }
 

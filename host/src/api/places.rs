@@ -39,7 +39,7 @@ pub(super) struct Opened {
 }
 
 impl ListOptions {
-    fn limit(&self) -> Result<u32, Problem> {
+    pub(super) fn limit(&self) -> Result<u32, Problem> {
         let limit = self.limit.unwrap_or(CATALOG_PAGE_ROWS_MAX);
         if (1..=CATALOG_PAGE_ROWS_MAX).contains(&limit) {
             return Ok(limit);
@@ -48,12 +48,12 @@ impl ListOptions {
         Err(Problem::bad_request("limit", detail))
     }
 
-    fn after_name(&self) -> Result<Option<Name>, Problem> {
+    pub(super) fn after_name(&self) -> Result<Option<Name>, Problem> {
         self.after.as_deref().map(name).transpose()
     }
 }
 
-fn name(text: &str) -> Result<Name, Problem> {
+pub(super) fn name(text: &str) -> Result<Name, Problem> {
     text.parse()
         .map_err(|error: crate::catalog::NameError| Problem::bad_request("name", error.to_string()))
 }

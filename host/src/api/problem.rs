@@ -79,6 +79,11 @@ impl Problem {
         Error::busy().into()
     }
 
+    /// A component that this host cannot run; why, in a sentence.
+    pub(super) fn unfit(sentence: String) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "unfit", sentence)
+    }
+
     /// The host failed in a way that nothing foresaw.
     pub(super) fn fault() -> Self {
         let detail = "this host failed; look before you repeat a change";

@@ -15,7 +15,7 @@ use super::gate::{
     Place,
 };
 use super::problem::Problem;
-use super::{administration, files, health, metrics, openapi, places};
+use super::{administration, components, files, health, metrics, openapi, places, turns};
 
 /// Every route of the API.
 pub(super) fn routes() -> Routes {
@@ -23,9 +23,11 @@ pub(super) fn routes() -> Routes {
         .with(operation())
         .with(files_of::<InSession>("/v1/agent-sessions/{session}"))
         .with(spill())
+        .with(conversation())
         .with(files_of::<InAgent>("/v1/agents/{agent}"))
         .with(files_of::<InWorkspace>("/v1/workspaces/{workspace}"))
         .with(places())
+        .with(components())
         .with(administration_of::<OfDeployment>("/v1"))
         .with(administration_of::<OfWorkspace>("/v1/workspaces/{workspace}"))
         .with(settings_of::<OfAgent>("/v1/agents/{agent}"))
@@ -51,6 +53,37 @@ fn files_of<P: Place>(base: &'static str) -> Routes {
         .post("/copy", "Copies a file, to a longer-lived scope as well", files::copy::<P>)
         .post("/move", "Moves a file, to a longer-lived scope as well", files::relocate::<P>)
         .get("/archive", "Sends a folder as a zip", files::archive::<P>)
+}
+
+/// Turns of a session, what happens in them, and what wakes it.
+fn conversation() -> Routes {
+    Routes::at("/v1/agent-sessions/{session}")
+        .get("/turns", "Lists turns", turns::list)
+        .post("/turns", "Queues a turn", turns::ask)
+        .get("/turns/{turn}", "Shows a turn", turns::show)
+        .post("/turns/{turn}/answer", "Answers a turn's question", turns::answer)
+        .post("/turns/{turn}/cancel", "Stops a turn", turns::cancel)
+        .get("/events", "Sends what happened and what happens, as it does", turns::events)
+        .get("/wakeups", "Lists what wakes the session, and what did", turns::wakeups)
+        .post("/wakeups", "Wakes the session later, once or again and again", turns::wake)
+        .delete("/wakeups/{wakeup}", "Takes a wakeup back", turns::unwake)
+}
+
+/// What agents run.
+fn components() -> Routes {
+    Routes::at("/v1")
+        .get("/workspaces/{workspace}/components", "Lists components", components::list)
+        .get(
+            "/workspaces/{workspace}/components/{component}",
+            "Shows what is kept of a component",
+            components::snapshots,
+        )
+        .put(
+            "/workspaces/{workspace}/components/{component}",
+            "Keeps a component that this host can run",
+            components::upload,
+        )
+        .put("/agents/{agent}/component", "Says what an agent runs", components::choose)
 }
 
 fn spill() -> Routes {

@@ -57,15 +57,16 @@ pub(super) struct Desk {
 impl Desk {
     /// Opens both, and finishes what earlier commands did not live to finish.
     pub(super) async fn open(place: &Place) -> Result<Self, Failure> {
-        Self::open_with(place, Storage::new).await
+        Self::open_with(place, Limits::default(), Storage::new).await
     }
 
-    /// As [`Self::open`], with the storage that `make` makes over the store.
+    /// As [`Self::open`], with other limits, and with the storage that `make` makes over the store.
     pub(super) async fn open_with(
         place: &Place,
+        limits: Limits,
         make: impl FnOnce(Arc<dyn ObjectStore>, Arc<dyn Clock>, Limits) -> Arc<Storage>,
     ) -> Result<Self, Failure> {
-        let desk = Self::open_as_it_is(place, make).await?;
+        let desk = Self::open_as_it_is(place, limits, make).await?;
         // The locks of this machine say nothing about the processes of others.
         if let CatalogLocation::File(_) = place.catalog()? {
             give_up_dead(&desk.catalog, &desk.data_dir).await?;
@@ -79,11 +80,11 @@ impl Desk {
 
     async fn open_as_it_is(
         place: &Place,
+        limits: Limits,
         make: impl FnOnce(Arc<dyn ObjectStore>, Arc<dyn Clock>, Limits) -> Arc<Storage>,
     ) -> Result<Self, Failure> {
         let data_dir = place.data_dir()?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let limits = Limits::default();
         let opened = place.open_store().await?;
         let location = place.catalog()?;
         let options = CatalogOptions {

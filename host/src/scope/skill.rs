@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use super::path::check_rest;
@@ -31,6 +32,28 @@ impl Sha256 {
 impl fmt::Display for Sha256 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.write_hex(&mut [0; HEX_BYTES]))
+    }
+}
+
+/// What is no SHA-256 in hexadecimal digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoSha256;
+
+impl FromStr for Sha256 {
+    type Err = NoSha256;
+
+    /// Reads 64 hexadecimal digits.
+    fn from_str(hexadecimal: &str) -> Result<Self, NoSha256> {
+        let digits = hexadecimal.as_bytes();
+        let mut bytes = [0; 32];
+        if digits.len() != 2 * bytes.len() {
+            return Err(NoSha256);
+        }
+        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+            let digit = |at: usize| char::from(pair[at]).to_digit(16).ok_or(NoSha256);
+            *byte = u8::try_from(digit(0)? << 4 | digit(1)?).map_err(|_| NoSha256)?;
+        }
+        Ok(Self(bytes))
     }
 }
 

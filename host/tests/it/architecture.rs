@@ -16,7 +16,8 @@ const EDGES: &[(&str, &[&str])] = &[
     ("catalog", &["clock", "limits", "scope"]),
     ("engine", &["buffer", "clock", "limits", "scope", "space", "store"]),
     ("settings", &["limits", "scope"]),
-    ("api", &["catalog", "clock", "limits", "scope", "settings", "space", "store"]),
+    ("api", &["catalog", "clock", "engine", "limits", "scope", "settings", "space", "store"]),
+    ("worker", &["catalog", "engine", "limits", "scope", "settings", "space"]),
 ];
 
 /// Crates that one module alone may name: everything else is handed its types.

@@ -60,11 +60,11 @@ pub(in crate::api) struct OfDeployment;
 
 /// One of a workspace's.
 #[derive(Debug)]
-pub(in crate::api) struct OfWorkspace(WorkspaceId);
+pub(in crate::api) struct OfWorkspace(pub(super) WorkspaceId);
 
 /// One of an agent's.
 #[derive(Debug)]
-pub(in crate::api) struct OfAgent(AgentId);
+pub(in crate::api) struct OfAgent(pub(super) AgentId);
 
 /// One of a session's.
 #[derive(Debug)]
@@ -121,9 +121,9 @@ impl Owner for OfSession {
 /// What a caller may do with one thing, or all of them: what `W` says, and no more.
 #[derive(Debug)]
 pub(in crate::api) struct Desk<O, W> {
-    host: Host,
+    pub(super) host: Host,
     found: Found,
-    owner: O,
+    pub(super) owner: O,
     wanted: PhantomData<W>,
 }
 

@@ -19,16 +19,22 @@ use super::metrics::Metrics;
 use super::problem::Problem;
 use super::token::{Caller, TokenError, Verifier};
 use crate::catalog::{Catalog, Label, LabelError};
-use crate::limits::{HOST_ARCHIVES_MAX, HOST_SPILLS_MAX};
+use crate::engine::Engine;
+use crate::limits::{
+    HOST_ARCHIVES_MAX, HOST_COMPONENT_UPLOADS_MAX, HOST_FOLLOWERS_MAX, HOST_SPILLS_MAX,
+};
 use crate::scope::{AgentId, SessionId, WorkspaceId};
 use crate::space::Storage;
 
+mod components;
+mod conversation;
 mod desks;
 mod emptying;
 mod files;
 mod find;
 mod health;
 
+pub(super) use conversation::{Conversation, Follower, Talking};
 pub(super) use desks::{
     Administering, Attending, Desk, Hosting, OfAgent, OfDeployment, OfSession, OfWorkspace, Owner,
     Seeing,
@@ -47,8 +53,12 @@ pub(super) struct Host(Arc<Shared>);
 struct Shared {
     catalog: Catalog,
     storage: Arc<Storage>,
+    /// Looks at components, and runs none here.
+    engine: Engine,
     verifier: Verifier,
     archives: Arc<Semaphore>,
+    followers: Arc<Semaphore>,
+    uploads: Arc<Semaphore>,
     spills: Arc<Semaphore>,
     metrics: Metrics,
     known: Known,
@@ -60,6 +70,7 @@ impl Host {
     pub(super) fn new(
         catalog: Catalog,
         storage: Arc<Storage>,
+        engine: Engine,
         verifier: Verifier,
         metrics: Metrics,
     ) -> Self {
@@ -68,8 +79,11 @@ impl Host {
         Self(Arc::new(Shared {
             catalog,
             storage,
+            engine,
             verifier,
             archives,
+            followers: room(HOST_FOLLOWERS_MAX),
+            uploads: room(HOST_COMPONENT_UPLOADS_MAX),
             spills,
             metrics,
             known: Known::default(),
@@ -183,17 +197,48 @@ impl Host {
         let found = self.find(parts, needs.on).await?;
         let found = found.filter(|found| reaches(&caller, needs, found));
         let found = found.ok_or_else(Problem::nothing_here)?;
-        let has_any = |wanted| authorities(&caller).has_any(wanted);
-        let is_allowed = match needs.right {
-            Right::Anyone => true,
-            Right::AnyOf(wanted) => has_any(wanted),
-            Right::ParticipantOr(wanted) if has_any(wanted) => true,
-            Right::Participant | Right::ParticipantOr(_) => self.attends(&caller, found).await?,
-        };
-        if !is_allowed {
-            return Err(Problem::nothing_here());
+        match self.allows(&caller, found, needs.right).await? {
+            true => Ok(Admitted { caller, found }),
+            false => Err(Problem::nothing_here()),
         }
-        Ok(Admitted { caller, found })
+    }
+
+    /// Whether somebody who was admitted may still go on: what takes long asks now and then.
+    async fn admits_still(
+        &self,
+        caller: &Caller,
+        found: Found,
+        needs: Needs,
+    ) -> Result<(), Problem> {
+        self.check_current(caller).await?;
+        let is_there = found.is_still_there(&self.0.catalog).await?;
+        match is_there && self.allows(caller, found, needs.right).await? {
+            true => Ok(()),
+            false => Err(Problem::nothing_here()),
+        }
+    }
+
+    async fn allows(&self, caller: &Caller, found: Found, right: Right) -> Result<bool, Problem> {
+        let has_any = |wanted| authorities(caller).has_any(wanted);
+        match right {
+            Right::Anyone => Ok(true),
+            Right::AnyOf(wanted) => Ok(has_any(wanted)),
+            Right::ParticipantOr(wanted) if has_any(wanted) => Ok(true),
+            Right::Participant | Right::ParticipantOr(_) => self.attends(caller, found).await,
+        }
+    }
+
+    /// Whether a token that was valid is so now.
+    async fn check_current(&self, caller: &Caller) -> Result<(), Problem> {
+        let refused = |error| Err(Problem::unauthorized(Some(error)));
+        if self.0.verifier.has_expired(caller) {
+            return refused(TokenError::Expired);
+        }
+        let revocation = revocation(caller.workspace, &caller.token_id)?;
+        match self.0.catalog.is_revoked(&revocation).await? {
+            true => refused(TokenError::Revoked),
+            false => Ok(()),
+        }
     }
 
     async fn attends(&self, caller: &Caller, found: Found) -> Result<bool, Problem> {
@@ -208,9 +253,7 @@ impl Host {
         let token = value.to_str().ok().and_then(bearer).filter(|_| values.next().is_none());
         let token = token.ok_or_else(|| refused(TokenError::Refused))?;
         let caller = self.0.verifier.verify(token).map_err(refused)?;
-        if self.0.catalog.is_revoked(&revocation(caller.workspace, &caller.token_id)?).await? {
-            return Err(refused(TokenError::Revoked));
-        }
+        self.check_current(&caller).await?;
         Ok(caller)
     }
 

@@ -65,6 +65,21 @@ part!(
     TokenId,
     "token"
 );
+part!(
+    /// Which turn.
+    TurnPart,
+    "turn"
+);
+part!(
+    /// Which wakeup.
+    WakeupPart,
+    "wakeup"
+);
+part!(
+    /// What a component is called.
+    ComponentName,
+    "component"
+);
 
 /// A body of JSON; what it does not have or not so is refused.
 #[derive(Debug)]

@@ -53,6 +53,7 @@ impl Claims {
                 .collect(),
             agents: self.agents.map(|agents| agents.into_iter().map(AgentId).collect()),
             token_id: self.jti,
+            expires_s: self.exp,
         })
     }
 }

@@ -36,6 +36,8 @@ pub struct Caller {
     pub agents: Option<BTreeSet<AgentId>>,
     /// Which token it was.
     pub token_id: String,
+    /// When its time is over, in seconds since the Unix epoch.
+    pub expires_s: u64,
 }
 
 /// What a token has to say and how it has to be signed.
@@ -101,13 +103,27 @@ impl Verifier {
     pub fn verify(&self, token: &str) -> Result<Caller, TokenError> {
         let claims = self.claims(token).ok_or(TokenError::Refused)?;
         let (now, leeway) = (self.clock.now_ms(), self.leeway_s);
-        if now >= ms(claims.exp.saturating_add(leeway)) {
+        if self.is_over(claims.exp) {
             return Err(TokenError::Expired);
         }
         if claims.nbf.is_some_and(|nbf| now < ms(nbf.saturating_sub(leeway))) {
             return Err(TokenError::Early);
         }
         claims.caller().ok_or(TokenError::Refused)
+    }
+
+    /// Whether the time of a token that was valid is over by now.
+    pub(super) fn has_expired(&self, caller: &Caller) -> bool {
+        self.is_over(caller.expires_s)
+    }
+
+    fn is_over(&self, expires_s: u64) -> bool {
+        self.clock.now_ms() >= ms(expires_s.saturating_add(self.leeway_s))
+    }
+
+    /// What the clock says, in milliseconds since the Unix epoch.
+    pub(super) fn now_ms(&self) -> u64 {
+        self.clock.now_ms()
     }
 
     fn claims(&self, token: &str) -> Option<Claims> {

@@ -142,23 +142,10 @@ impl Column for Uuid {
 
 impl Column for Sha256 {
     fn read(row: &Row, at: usize) -> Result<Self, CatalogError> {
-        let damaged = || CatalogError::unavailable(anyhow!("the catalog holds what is no SHA-256"));
         let text: String = row.at(at)?;
-        parse_sha256(&text).ok_or_else(damaged)
+        text.parse()
+            .map_err(|_| CatalogError::unavailable(anyhow!("the catalog holds what is no SHA-256")))
     }
-}
-
-fn parse_sha256(hexadecimal: &str) -> Option<Sha256> {
-    let digits = hexadecimal.as_bytes();
-    let mut bytes = [0; 32];
-    if digits.len() != 2 * bytes.len() {
-        return None;
-    }
-    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-        let digit = |at: usize| char::from(pair[at]).to_digit(16);
-        *byte = u8::try_from(digit(0)? << 4 | digit(1)?).ok()?;
-    }
-    Some(Sha256(bytes))
 }
 
 macro_rules! ids {

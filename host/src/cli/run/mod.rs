@@ -27,8 +27,8 @@ mod watch;
 use grants::GrantArgument;
 use input::TextArgument;
 pub(super) use input::component;
-pub(super) use prepare::engine;
 use prepare::{Guest, Prepared};
+pub(super) use prepare::{engine, engine_with};
 use watch::{Pieces, Watch};
 
 /// Runs one turn of a guest.

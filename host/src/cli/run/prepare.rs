@@ -124,9 +124,17 @@ async fn answering(
 }
 
 pub(in crate::cli) fn engine(place: &Place) -> Result<Engine, Failure> {
-    let cache_dir = Some(place.cache_dir()?);
-    let options = EngineOptions { cache_dir, allocation: Allocation::OnDemand };
-    Engine::new(Limits::default(), options).map_err(|error| {
+    engine_with(place, Limits::default(), Allocation::OnDemand)
+}
+
+/// As [`engine`], with other limits, and memory handed out otherwise.
+pub(in crate::cli) fn engine_with(
+    place: &Place,
+    limits: Limits,
+    allocation: Allocation,
+) -> Result<Engine, Failure> {
+    let options = EngineOptions { cache_dir: Some(place.cache_dir()?), allocation };
+    Engine::new(limits, options).map_err(|error| {
         Failure::because("no guest can be run on this machine", &format!("{error:#}"))
     })
 }

@@ -10,21 +10,29 @@ use std::time::Duration;
 use bailiwick::api::token::Verifier;
 use bailiwick::api::{Api, Metrics, ServeOptions, Served};
 use bailiwick::clock::SystemClock;
+use bailiwick::engine::Allocation;
+use bailiwick::limits::Limits;
 use bailiwick::space::Storage;
 use bailiwick::store::ObservedStore;
+use bailiwick::worker::{Worker, WorkerOptions};
 use clap::Args;
 use tokio::net::TcpListener;
+use tokio::sync::watch;
+use uuid::Uuid;
 
 use super::Outcome;
 use super::desk::{Desk, Place};
 use super::failure::{Failure, say};
 use super::interrupt::Interrupts;
+use super::run::engine_with;
 
 mod tokens;
 
 pub(super) use tokens::TokenSettings;
 
 const SERVING: &str = "Serving";
+/// Shorter leases would be lost to a moment's load.
+const LEASE_MS_MIN: u64 = 2_000;
 
 /// Serves the HTTP API until it is told to stop (Ctrl-C, SIGTERM).
 #[derive(Debug, Args)]
@@ -76,6 +84,26 @@ pub(super) struct Serve {
         help_heading = SERVING
     )]
     cursor_secret_file: Option<PathBuf>,
+    /// Turns that run here at once; 0 for a host that answers requests and runs none.
+    #[arg(
+        long,
+        env = "BAILIWICK_TURNS",
+        value_name = "NUMBER",
+        default_value = "100",
+        help_heading = SERVING
+    )]
+    turns: usize,
+    /// How long this host may be silent until its turns are given to others. No operation of the
+    /// store takes longer than half of it.
+    #[arg(
+        long,
+        env = "BAILIWICK_LEASE",
+        value_name = "TIME",
+        value_parser = humantime::parse_duration,
+        default_value = "6min",
+        help_heading = SERVING
+    )]
+    lease: Duration,
     #[command(flatten)]
     tokens: TokenSettings,
 }
@@ -89,8 +117,10 @@ impl Serve {
         let metrics =
             Metrics::new().map_err(|error| Failure::because("nothing can be counted", &error))?;
         let observer = Arc::new(metrics.clone());
+        let limits = self.limits()?;
+        let engine = engine_with(&place, limits.clone(), Allocation::Pooling)?;
         let key = self.tokens.seal_key(&data_dir, self.cursor_secret_file.as_deref())?;
-        let desk = Desk::open_with(&place, |store, clock, limits| {
+        let desk = Desk::open_with(&place, limits, |store, clock, limits| {
             Storage::sealed(Arc::new(ObservedStore::new(store, observer)), clock, limits, &key)
         });
         let desk = tokio::select! {
@@ -99,17 +129,36 @@ impl Serve {
         };
         let listener = self.listener().await?;
         let verifier = Verifier::new(options, Arc::new(SystemClock));
-        let api = Api::new((*desk.catalog).clone(), desk.storage.clone(), verifier, metrics);
+        let (catalog, storage) = ((*desk.catalog).clone(), desk.storage.clone());
+        let api = Api::new(catalog.clone(), storage.clone(), engine.clone(), verifier, metrics);
         let address = listener.local_addr().unwrap_or(self.listen);
         say(&format!("serving http://{address}"));
         let emptying = tokio::spawn(api.emptying());
+        let (stop, mut stopping) = watch::channel(false);
+        let worker = Worker::new(WorkerOptions {
+            catalog,
+            engine,
+            storage,
+            host: Uuid::new_v4().to_string(),
+            turns_max: self.turns,
+        });
+        let patience = self.shutdown;
+        let working = tokio::spawn(async move {
+            // Whoever would tell is gone only with the process.
+            let told = async { _ = stopping.wait_for(|stop| *stop).await };
+            worker.run(told, patience).await;
+        });
         let stopped = async move {
             interrupts.next().await;
             say("stopping; once more ends it at once");
+            _ = stop.send(true);
             interrupts.end_the_process();
         };
         let served = api.serve(listener, self.options(), stopped).await;
         emptying.abort();
+        if let Err(error) = working.await {
+            tracing::error!(%error, "the worker did not end well");
+        }
         // Uploads that were broken off are given up before the process ends.
         desk.storage.settled(Duration::from_secs(10)).await;
         match served {
@@ -121,6 +170,21 @@ impl Serve {
         Ok(ExitCode::SUCCESS)
     }
 
+    fn limits(&self) -> Result<Limits, Failure> {
+        let limits = Limits::default();
+        let lease_ms = ms(self.lease);
+        if lease_ms < LEASE_MS_MIN {
+            return Err(Failure::new(format!("a lease is at least {LEASE_MS_MIN} ms")));
+        }
+        let most = |ms: u64| ms.min(lease_ms / 2);
+        Ok(Limits {
+            turn_lease_ms: lease_ms,
+            transfer_ms_max: most(limits.transfer_ms_max),
+            operation_ms_max: most(limits.operation_ms_max),
+            ..limits
+        })
+    }
+
     async fn listener(&self) -> Result<TcpListener, Failure> {
         TcpListener::bind(self.listen).await.map_err(|error| {
             let message =
@@ -130,11 +194,14 @@ impl Serve {
     }
 
     fn options(&self) -> ServeOptions {
-        let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         ServeOptions {
             connections_max: self.connections.get(),
             shutdown_ms: ms(self.shutdown),
             idle_ms: ms(self.idle).max(1),
         }
     }
+}
+
+fn ms(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

@@ -10,6 +10,8 @@ use bailiwick::api::token::{Minted, SigningKey, TokenKeys, TokenOptions, Verifie
 use bailiwick::api::{Api, Metrics};
 use bailiwick::catalog::{Catalog, CatalogLocation, CatalogOptions, Label, Name, SettingsOf};
 use bailiwick::clock::Clock;
+use bailiwick::engine::{Engine, EngineOptions};
+use bailiwick::limits::Limits;
 use bailiwick::scope::{AgentId, Coordinates, SessionId, WorkspaceId};
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
@@ -27,6 +29,7 @@ mod files;
 mod operation;
 mod places;
 mod sockets;
+mod turns;
 
 const SECRET: &[u8] = b"a secret of thirty-two bytes, at least";
 const ISSUER: &str = "platform";
@@ -93,7 +96,9 @@ impl Door {
         let session = catalog.make_session(agent, &name("monday")).await.unwrap().id();
         catalog.add_participant(session, &label("ann")).await.unwrap();
         let metrics = Metrics::new().unwrap();
-        let api = Api::new(catalog.clone(), world.storage.clone(), verifier(), metrics);
+        let engine = Engine::new(Limits::default(), EngineOptions::default()).unwrap();
+        let storage = world.storage.clone();
+        let api = Api::new(catalog.clone(), storage, engine, verifier(), metrics);
         let router = api.router();
         Self { world, catalog, api, router, workspace, agent, session, _data: data }
     }
@@ -141,6 +146,10 @@ impl Door {
     pub(crate) async fn send(&self, request: Request<Body>) -> Answer {
         let response = self.router.clone().oneshot(request).await.unwrap();
         let (parts, body) = response.into_parts();
+        // A stream of events has no end.
+        let is_endless =
+            parts.headers.get("content-type").is_some_and(|it| it == "text/event-stream");
+        let body = if is_endless { Body::from("endless") } else { body };
         let body = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
         Answer { status: parts.status, headers: parts.headers, body }
     }
