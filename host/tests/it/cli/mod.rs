@@ -8,6 +8,7 @@
 mod bad_input;
 mod files;
 mod harness;
+mod hosts;
 mod memory;
 mod names;
 mod new;

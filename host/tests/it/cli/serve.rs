@@ -8,14 +8,14 @@ use rustix::process::Signal;
 use super::harness::{Done, Machine, finish, signal};
 
 /// A server of a machine's, and where it listens.
-struct Serving {
-    child: Child,
+pub(super) struct Serving {
+    pub(super) child: Child,
     log: BufReader<ChildStderr>,
     address: String,
 }
 
 impl Serving {
-    fn start(machine: &Machine, arguments: &[&str]) -> Self {
+    pub(super) fn start(machine: &Machine, arguments: &[&str]) -> Self {
         let listen = ["serve", "--listen", "127.0.0.1:0"];
         let mut child = machine.start(&[listen.as_slice(), arguments].concat());
         let mut log = BufReader::new(child.stderr.take().unwrap());
@@ -41,7 +41,7 @@ impl Serving {
     }
 
     /// Ends it as a service manager does.
-    fn stop(mut self) -> (Done, String) {
+    pub(super) fn stop(mut self) -> (Done, String) {
         signal(self.child.id(), Signal::TERM);
         let mut log = String::new();
         self.log.read_to_string(&mut log).unwrap();
