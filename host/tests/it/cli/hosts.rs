@@ -74,8 +74,7 @@ async fn queue(catalog: &Catalog, guest: &str) -> Vec<(SessionId, TurnId)> {
             ]);
             let (input, skills, request) = (steps.to_string(), None, None);
             let retries = 3;
-            let turn =
-                Enqueue { session, component, input: &input, skills, retries, request };
+            let turn = Enqueue { session, component, input: &input, skills, retries, request };
             turns.push((session, catalog.enqueue(turn).await.unwrap().id()));
         }
     }
