@@ -78,6 +78,7 @@ impl Api {
             () = shutdown => {}
         }
         drop(listener);
+        self.0.close();
         server.end().await
     }
 }

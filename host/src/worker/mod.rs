@@ -5,6 +5,7 @@
 //! time, ends the turn's space with it: another host may have the turn by then.
 
 use std::num::NonZeroUsize;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -30,6 +31,8 @@ pub use record::{events_of, logged, wakes_of};
 const COMPONENTS_MAX: NonZeroUsize = NonZeroUsize::MIN.saturating_add(63);
 /// How long a host waits after its catalog failed it.
 const PAUSE: Duration = Duration::from_secs(1);
+/// How often a host looks for turns, told of some or not.
+const LOOK: Duration = Duration::from_millis(WATCH_LOOK_MS);
 
 /// Runs queued turns on this host. Clones share its room.
 #[derive(Clone, Debug)]
@@ -94,10 +97,7 @@ impl Worker {
     pub async fn run(&self, stop: impl Future<Output = ()> + Send, patience: Duration) {
         let mut turns = JoinSet::new();
         let wakes = tokio::spawn(wake::wake(self.0.clone()));
-        tokio::select! {
-            () = stop => {}
-            () = self.claim_all(&mut turns) => {}
-        }
+        self.claim_until(stop, &mut turns).await;
         wakes.abort();
         if timeout(patience, drained(&mut turns)).await.is_err() {
             tracing::warn!(turns = turns.len(), "turns are left to other hosts");
@@ -106,30 +106,40 @@ impl Worker {
         self.0.hand_back().await;
     }
 
-    /// Claims for ever.
-    async fn claim_all(&self, turns: &mut JoinSet<()>) {
-        let mut watch = self.watch().await;
+    async fn claim_until(&self, stop: impl Future<Output = ()> + Send, turns: &mut JoinSet<()>) {
+        let mut stop = pin!(stop);
+        let mut watch = tokio::select! {
+            () = &mut stop => return,
+            watch = self.watch() => watch,
+        };
         loop {
             let freed = self.0.freed.notified();
             while turns.try_join_next().is_some() {}
-            let room = self.0.room();
-            match self.0.claim(room).await {
-                Ok(claimed) => {
-                    for (claimed, place) in claimed {
-                        turns.spawn(self.0.clone().run_claimed(claimed, place));
-                    }
-                }
-                Err(error) => {
-                    let error = format!("{error:#}");
-                    tracing::warn!(error, "no turns can be claimed; trying again");
-                    sleep(PAUSE).await;
-                }
-            }
+            let pause = self.claim(turns).await;
             tokio::select! {
-                () = freed => {}
-                () = watch.changed(), if self.0.room() > 0 => {}
+                () = &mut stop => return,
+                () = freed, if pause.is_none() => {}
+                () = watch.changed(), if pause.is_none() && self.0.room() > 0 => {}
                 // Guests of others give memory back without telling.
-                () = sleep(Duration::from_millis(WATCH_LOOK_MS)) => {}
+                () = sleep(pause.unwrap_or(LOOK)) => {}
+            }
+        }
+    }
+
+    /// Claims and starts what there is room for; how long to wait if the catalog failed. Not to be
+    /// dropped before its end: what was claimed then would wait until its lease is over.
+    async fn claim(&self, turns: &mut JoinSet<()>) -> Option<Duration> {
+        match self.0.claim(self.0.room()).await {
+            Ok(claimed) => {
+                for (claimed, place) in claimed {
+                    turns.spawn(self.0.clone().run_claimed(claimed, place));
+                }
+                None
+            }
+            Err(error) => {
+                let error = format!("{error:#}");
+                tracing::warn!(error, "no turns can be claimed; trying again");
+                Some(PAUSE)
             }
         }
     }

@@ -154,14 +154,19 @@ impl Follower {
     /// The next events, in order; none after a while in which nothing happened.
     ///
     /// # Errors
-    /// If the caller may not see them any more: the token has expired or was revoked, the
+    /// If the server comes to its end, or the caller may not see them any more: the token has expired or was revoked, the
     /// conversation is gone, or the caller is not in it.
     pub(in crate::api) async fn next(&mut self) -> Result<Vec<Recorded>, Problem> {
         let events = self.read().await?;
         if !events.is_empty() {
             return Ok(events);
         }
-        self.watch.changed().await;
+        let mut closing = self.conversation.host.0.closing.subscribe();
+        let closing = async { drop(closing.wait_for(|closing| *closing).await) };
+        tokio::select! {
+            () = self.watch.changed() => {}
+            () = closing => return Err(Problem::busy()),
+        }
         self.read().await
     }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::{Notify, Semaphore, watch};
 use uuid::Uuid;
 
 use super::authority::{Authorities, Authority};
@@ -64,6 +64,8 @@ struct Shared {
     known: Known,
     /// Told when something was deleted here.
     deleted: Notify,
+    /// Whether the server comes to its end: who follows what happens does not hold it up.
+    closing: watch::Sender<bool>,
 }
 
 impl Host {
@@ -88,7 +90,13 @@ impl Host {
             metrics,
             known: Known::default(),
             deleted: Notify::new(),
+            closing: watch::Sender::new(false),
         }))
+    }
+
+    /// Lets go of those who wait for what happens.
+    pub(super) fn close(&self) {
+        self.0.closing.send_replace(true);
     }
 
     pub(super) fn metrics(&self) -> &Metrics {

@@ -210,6 +210,20 @@ async fn what_is_under_way_is_finished_before_the_end() {
     assert!(TcpStream::connect(address).await.is_err(), "nobody listens any more");
 }
 
+/// Whoever follows what happens is let go at once, and comes back elsewhere.
+#[tokio::test]
+async fn a_reader_of_events_does_not_hold_up_the_end() {
+    let listening = Listening::new(ServeOptions::default()).await;
+    let mut stream = listening.connect().await;
+    let get = listening.head("GET", &listening.door.in_session("/events"), "");
+    stream.write_all(get.as_bytes()).await.unwrap();
+    let mut head = [0; 15];
+    stream.read_exact(&mut head).await.unwrap();
+    assert_eq!(&head, b"HTTP/1.1 200 OK");
+    let stopped = tokio::time::timeout(Duration::from_secs(10), listening.stop()).await;
+    assert_eq!(stopped.unwrap(), Served::Whole);
+}
+
 /// It ends in its time, whoever holds on to a connection, and says how many did.
 #[tokio::test]
 async fn the_end_waits_for_nobody_for_ever() {

@@ -4,7 +4,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use rustix::fs::OFlags;
 
-use super::{Patience, open, push_hexadecimal, walk};
+use super::{Patience, open, walk};
 
 #[expect(clippy::disallowed_methods, reason = "what is opened is planted from outside")]
 /// Where the kernel cannot look a path up at once, it is walked, and no link is followed there
@@ -27,15 +27,5 @@ fn both_ways_to_open_follow_no_link() {
     for path in ["a", "a/b/c"] {
         open(&root, path, OFlags::RDONLY, Patience::Wait).unwrap();
         walk(&root, path, OFlags::RDONLY | OFlags::NOFOLLOW).unwrap();
-    }
-}
-
-/// A revision's numbers are written as `{:x}` writes them.
-#[test]
-fn numbers_are_written_in_hexadecimal() {
-    for number in [0, 1, 0xf, 0x10, 0xabc, 0x1234_5678_9abc_def0, u64::MAX >> 1, u64::MAX] {
-        let mut text = String::new();
-        push_hexadecimal(&mut text, number);
-        assert_eq!(text, format!("{number:x}"));
     }
 }
