@@ -1,7 +1,7 @@
 //! What workers do with turns: claim them, keep them, end them. All of it is fenced by the
 //! attempt: whoever lost a lease can do none of it.
 
-use super::database::{Changes, Row, Statement, retried, sql};
+use super::database::{Changes, Row, Statement, sql};
 use super::ending::{close_question, drop_components_of, held, keep_component, keep_wakes, seal};
 use super::events::{Entry, record};
 use super::session::lock_of;
@@ -45,11 +45,11 @@ impl Catalog {
     /// # Errors
     /// [`CatalogError::Unavailable`].
     pub async fn claim(&self, host: &str, room: u32) -> Result<Vec<Claimed>, CatalogError> {
-        retried(|| self.give_up_dead()).await?;
+        self.undone.retried(|| self.give_up_dead()).await?;
         if room == 0 {
             return Ok(Vec::new());
         }
-        retried(|| self.try_claim(host, room)).await
+        self.undone.retried(|| self.try_claim(host, room)).await
     }
 
     async fn try_claim(&self, host: &str, room: u32) -> Result<Vec<Claimed>, CatalogError> {
@@ -111,7 +111,7 @@ impl Catalog {
             let renewed = self.database.rows(self.renewal(lease)).await?;
             return standing(renewed.first()?);
         }
-        retried(|| self.try_renew(lease, events)).await
+        self.undone.retried(|| self.try_renew(lease, events)).await
     }
 
     async fn try_renew(&self, lease: Lease, events: &[Event]) -> Result<Standing, CatalogError> {
@@ -153,7 +153,7 @@ impl Catalog {
     /// # Errors
     /// [`CatalogError::LeaseLost`] if the turn was given up; [`CatalogError::Unavailable`].
     pub async fn finish_turn(&self, lease: Lease, finish: &Finish) -> Result<(), CatalogError> {
-        retried(|| self.try_finish(lease, finish)).await
+        self.undone.retried(|| self.try_finish(lease, finish)).await
     }
 
     async fn try_finish(&self, lease: Lease, finish: &Finish) -> Result<(), CatalogError> {

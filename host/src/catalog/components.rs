@@ -2,7 +2,7 @@
 
 use anyhow::Context as _;
 
-use super::database::{Changes, Row, retried, sql};
+use super::database::{Changes, Row, sql};
 use super::ending::drop_unused;
 use super::{Catalog, CatalogError, Name, Page};
 use crate::limits::{CATALOG_PAGE_ROWS_MAX, COMPONENT_BYTES_MAX, COMPONENT_SNAPSHOTS_KEPT};
@@ -49,7 +49,7 @@ impl Catalog {
         if bytes.len() > COMPONENT_BYTES_MAX {
             return Err(CatalogError::TooLarge { bytes_max: COMPONENT_BYTES_MAX });
         }
-        retried(|| self.try_upload(workspace, name, sha256, bytes)).await
+        self.undone.retried(|| self.try_upload(workspace, name, sha256, bytes)).await
     }
 
     async fn try_upload(
@@ -126,7 +126,7 @@ impl Catalog {
         agent: AgentId,
         component: Option<&AgentComponent>,
     ) -> Result<(), CatalogError> {
-        retried(|| self.try_set_component(agent, component)).await
+        self.undone.retried(|| self.try_set_component(agent, component)).await
     }
 
     async fn try_set_component(

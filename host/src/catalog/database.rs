@@ -22,7 +22,7 @@ mod statement;
 
 #[cfg(test)]
 pub(super) use changes::fuse;
-pub(super) use changes::{Changes, retried};
+pub(super) use changes::{Changes, Undone};
 pub(super) use row::{Column, Row, Rows};
 pub(super) use statement::{Statement, sql};
 

@@ -53,13 +53,14 @@ pub use turn::{
 pub use wakeups::{DueWakeup, Firing, Wakeup, WakeupId, When};
 pub use watch::Watch;
 
-use database::{Changes, Database, sql};
+use database::{Changes, Database, Undone, sql};
 use watch::Watchers;
 
 /// The catalog of one store.
 #[derive(Clone, Debug)]
 pub struct Catalog {
     database: Database,
+    undone: Undone,
     watchers: Watchers,
     store: Uuid,
     clock: Arc<dyn Clock>,
@@ -131,7 +132,15 @@ impl Catalog {
         };
         let store = store_id(&database, options.store).await?;
         let watchers = Watchers::default();
-        Ok(Self { database, watchers, store, clock: options.clock, lease_ms: options.lease_ms })
+        let undone = Undone::default();
+        Ok(Self {
+            database,
+            undone,
+            watchers,
+            store,
+            clock: options.clock,
+            lease_ms: options.lease_ms,
+        })
     }
 
     /// Closes the database, folding its journal into it.
@@ -140,7 +149,7 @@ impl Catalog {
     }
 
     async fn begin(&self) -> Result<Changes, CatalogError> {
-        self.database.begin().await
+        Ok(self.database.begin().await?.undone_in(&self.undone))
     }
 
     async fn commit(&self, changes: Changes) -> Result<(), CatalogError> {

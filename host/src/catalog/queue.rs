@@ -1,6 +1,6 @@
 //! What others do with turns: queue them, answer their questions, stop them.
 
-use super::database::{Changes, Statement, retried, sql};
+use super::database::{Changes, Statement, sql};
 use super::ending::drop_components_of;
 use super::events::{Entry, record};
 use super::expiry::seal;
@@ -62,7 +62,7 @@ impl Catalog {
     /// [`CatalogError::RequestReused`] if another turn was queued under the request's name;
     /// [`CatalogError::Deleted`] if the session is gone; [`CatalogError::Unavailable`].
     pub async fn enqueue(&self, turn: Enqueue<'_>) -> Result<Made<TurnId>, CatalogError> {
-        retried(|| self.try_enqueue(turn)).await
+        self.undone.retried(|| self.try_enqueue(turn)).await
     }
 
     async fn try_enqueue(&self, turn: Enqueue<'_>) -> Result<Made<TurnId>, CatalogError> {
@@ -98,7 +98,7 @@ impl Catalog {
     /// [`CatalogError::NoQuestion`] if that turn waits for no answer;
     /// [`CatalogError::AlreadyAnswered`]; and as [`Self::enqueue`].
     pub async fn resume(&self, answer: Resume<'_>) -> Result<Made<TurnId>, CatalogError> {
-        retried(|| self.try_resume(answer)).await
+        self.undone.retried(|| self.try_resume(answer)).await
     }
 
     async fn try_resume(&self, answer: Resume<'_>) -> Result<Made<TurnId>, CatalogError> {
@@ -136,7 +136,7 @@ impl Catalog {
     /// # Errors
     /// [`CatalogError::Deleted`] if there is no such turn; [`CatalogError::Unavailable`].
     pub async fn cancel(&self, turn: TurnId) -> Result<Cancelled, CatalogError> {
-        retried(|| self.try_cancel(turn)).await
+        self.undone.retried(|| self.try_cancel(turn)).await
     }
 
     async fn try_cancel(&self, turn: TurnId) -> Result<Cancelled, CatalogError> {

@@ -1,6 +1,6 @@
 use uuid::Uuid;
 
-use super::database::{Changes, retried, sql};
+use super::database::{Changes, sql};
 use super::ending::{UNUSED, drop_unused};
 use super::places::{AGENTS, SESSIONS, Table, WORKSPACES};
 use super::{Catalog, CatalogError, unsigned};
@@ -34,7 +34,7 @@ impl Catalog {
     }
 
     async fn remove(&self, table: &Table, id: Uuid) -> Result<(), CatalogError> {
-        retried(|| self.try_remove(table, id)).await
+        self.undone.retried(|| self.try_remove(table, id)).await
     }
 
     async fn try_remove(&self, table: &Table, id: Uuid) -> Result<(), CatalogError> {

@@ -1,4 +1,4 @@
-use super::database::{Changes, Row, retried, sql};
+use super::database::{Changes, Row, sql};
 use super::events::record;
 use super::expiry::{Why, give_up};
 use super::session::{Ahead, lock};
@@ -19,7 +19,7 @@ impl Catalog {
     /// meanwhile, [`CatalogError::AlreadyAnswered`], [`CatalogError::Deleted`] if the session is
     /// gone, [`CatalogError::Unavailable`].
     pub async fn start_turn(&self, start: Start<'_>) -> Result<Lease, CatalogError> {
-        retried(|| self.try_start(start)).await
+        self.undone.retried(|| self.try_start(start)).await
     }
 
     async fn try_start(&self, start: Start<'_>) -> Result<Lease, CatalogError> {

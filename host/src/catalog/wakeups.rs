@@ -6,7 +6,7 @@ use std::fmt;
 use anyhow::Context as _;
 use uuid::Uuid;
 
-use super::database::{Row, retried, sql};
+use super::database::{Row, sql};
 use super::queue::{New, bounded};
 use super::session::lock;
 use super::turn::TurnId;
@@ -88,7 +88,7 @@ impl Catalog {
         when: &When,
         input: &str,
     ) -> Result<WakeupId, CatalogError> {
-        retried(|| self.try_add_wakeup(session, when, input)).await
+        self.undone.retried(|| self.try_add_wakeup(session, when, input)).await
     }
 
     async fn try_add_wakeup(
@@ -181,7 +181,7 @@ impl Catalog {
         skills: Option<&str>,
         retries: u32,
     ) -> Result<Option<TurnId>, CatalogError> {
-        retried(|| self.try_fire(due, skills, retries)).await
+        self.undone.retried(|| self.try_fire(due, skills, retries)).await
     }
 
     async fn try_fire(

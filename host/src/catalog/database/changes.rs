@@ -1,6 +1,10 @@
 use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use anyhow::anyhow;
 use sqlx::{Postgres, Sqlite, Transaction};
+use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
 
 use super::super::CatalogError;
 use super::super::watch::{Topic, Watchers};
@@ -13,8 +17,10 @@ use super::{CHANNEL, Rows, Statement, sql};
 /// the wakeups of a session locks the row of the session before it looks at anything.
 #[derive(Debug)]
 pub(in super::super) struct Changes {
-    open: Open,
+    /// `None` once it is over.
+    open: Option<Open>,
     told: Vec<Topic>,
+    undone: Undone,
     #[cfg(test)]
     fuse: Option<fuse::Fuse>,
 }
@@ -36,11 +42,22 @@ impl Changes {
 
     fn new(open: Open) -> Self {
         Self {
-            open,
+            open: Some(open),
             told: Vec::new(),
+            undone: Undone::default(),
             #[cfg(test)]
             fuse: fuse::Fuse::of_this_thread(),
         }
+    }
+
+    /// If it is dropped before its end, who looks there can wait until it holds nothing.
+    pub(in super::super) fn undone_in(mut self, undone: &Undone) -> Self {
+        self.undone = undone.clone();
+        self
+    }
+
+    fn open(&mut self) -> Result<&mut Open, CatalogError> {
+        self.open.as_mut().ok_or_else(over)
     }
 
     /// Runs a statement, and says how many rows it changed.
@@ -49,7 +66,7 @@ impl Changes {
         statement: Statement<'_>,
     ) -> Result<u64, CatalogError> {
         self.burn()?;
-        Ok(match &mut self.open {
+        Ok(match self.open()? {
             Open::Sqlite(open) => statement.sqlite().execute(&mut **open).await?.rows_affected(),
             Open::Postgres(open) => {
                 statement.postgres().execute(&mut **open).await?.rows_affected()
@@ -63,7 +80,7 @@ impl Changes {
         statement: Statement<'_>,
     ) -> Result<Rows, CatalogError> {
         self.burn()?;
-        Ok(match &mut self.open {
+        Ok(match self.open()? {
             Open::Sqlite(open) => statement.sqlite().fetch_all(&mut **open).await?.into(),
             Open::Postgres(open) => statement.postgres().fetch_all(&mut **open).await?.into(),
         })
@@ -74,7 +91,7 @@ impl Changes {
         &mut self,
         statement: Statement<'_>,
     ) -> Result<(), CatalogError> {
-        if let Open::Postgres(_) = self.open {
+        if let Open::Postgres(_) = self.open()? {
             self.rows(statement).await?;
         }
         Ok(())
@@ -93,14 +110,15 @@ impl Changes {
         watchers: &Watchers,
     ) -> Result<(), CatalogError> {
         let told = std::mem::take(&mut self.told);
-        if let (Open::Postgres(_), false) = (&self.open, told.is_empty()) {
+        if let (Open::Postgres(_), false) = (self.open()?, told.is_empty()) {
             let topics: Vec<_> = told.iter().map(Topic::to_string).collect();
             self.rows(sql(TELL).bind(CHANNEL).bind(topics.join(","))).await?;
         }
         self.burn()?;
-        match self.open {
-            Open::Sqlite(open) => open.commit().await?,
-            Open::Postgres(open) => open.commit().await?,
+        match self.open.take() {
+            Some(Open::Sqlite(open)) => open.commit().await?,
+            Some(Open::Postgres(open)) => open.commit().await?,
+            None => return Err(over()),
         }
         told.into_iter().for_each(|topic| watchers.tell(topic));
         Ok(())
@@ -122,25 +140,70 @@ impl Changes {
 const TELL: &str =
     "select pg_notify($1, topic) from unnest(string_to_array($2, ',')) as told (topic)";
 
-/// How often a transaction is tried that PostgreSQL ended in favour of another.
-const TRIES: u32 = 10;
+fn over() -> CatalogError {
+    CatalogError::unavailable(anyhow!("a transaction that is over"))
+}
 
-/// Does a transaction once more whenever the server ended it because it and others waited for one
-/// another: nothing of it was done.
-pub(in super::super) async fn retried<T, F>(
-    mut attempt: impl FnMut() -> F,
-) -> Result<T, CatalogError>
-where
-    F: Future<Output = Result<T, CatalogError>>,
-{
-    for _ in 1..TRIES {
-        match attempt().await {
-            Err(error) if error.lost_a_race() => {}
-            other => return other,
+impl Drop for Changes {
+    /// SQLite's one connection is not lent again before it is rolled back.
+    fn drop(&mut self) {
+        let Some(Open::Postgres(open)) = self.open.take() else { return };
+        // Without a runtime the connection goes, and the transaction with it.
+        let Ok(runtime) = Handle::try_current() else { return };
+        self.undone.add(runtime.spawn(async move {
+            if let Err(error) = open.rollback().await {
+                tracing::debug!(%error, "a transaction goes with its connection");
+            }
+        }));
+    }
+}
+
+/// Transactions that are being rolled back. Whoever passes over what others hold would take what
+/// is just being let go for held.
+#[derive(Clone, Debug, Default)]
+pub(in super::super) struct Undone(Arc<Mutex<Vec<JoinHandle<()>>>>);
+
+impl Undone {
+    fn add(&self, undone: JoinHandle<()>) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|undone| !undone.is_finished());
+        all.push(undone);
+    }
+
+    /// Waits for those that there are.
+    async fn settled(&self) {
+        let all = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        for undone in all {
+            // It does not panic; if it did, the connection is gone.
+            drop(undone.await);
         }
     }
-    attempt().await
+
+    /// Does a transaction once more whenever the server ended it because it and others waited for
+    /// one another: nothing of it was done. What was not to be is undone when this returns.
+    pub(in super::super) async fn retried<T, F>(
+        &self,
+        mut attempt: impl FnMut() -> F,
+    ) -> Result<T, CatalogError>
+    where
+        F: Future<Output = Result<T, CatalogError>>,
+    {
+        for _ in 1..TRIES {
+            let outcome = attempt().await;
+            self.settled().await;
+            match outcome {
+                Err(error) if error.lost_a_race() => {}
+                other => return other,
+            }
+        }
+        let outcome = attempt().await;
+        self.settled().await;
+        outcome
+    }
 }
+
+/// How often a transaction is tried that PostgreSQL ended in favour of another.
+const TRIES: u32 = 10;
 
 /// Breaks off transactions of one thread's tests between any two of their statements.
 #[cfg(test)]
