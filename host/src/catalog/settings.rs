@@ -29,6 +29,13 @@ pub struct Cascade {
     pub agent: Option<Value>,
 }
 
+impl Cascade {
+    /// What each level says, the widest first.
+    pub fn levels(&self) -> [Option<&Value>; 3] {
+        [&self.deployment, &self.workspace, &self.agent].map(Option::as_ref)
+    }
+}
+
 /// What they mean is not the catalog's to know.
 impl Catalog {
     /// Puts the settings of one level in place of what was there.

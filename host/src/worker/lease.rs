@@ -1,19 +1,23 @@
 //! Keeping a lease, and recording what its turn does on the way.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use anyhow::anyhow;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-use super::{Inner, record};
-use crate::catalog::{CatalogError, Event, Lease, Standing, Watch};
+use super::record;
+use crate::catalog::{Catalog, CatalogError, Event, Lease, Standing, Watch};
 use crate::engine::{Cancel, Level, Observer};
+use crate::limits::Limits;
 use crate::space::Space;
 
 /// How long what happens is gathered before it is recorded: a guest may say a letter at a time.
 const GATHER: Duration = Duration::from_millis(100);
-/// How often a lease is renewed that nothing else is to be written for; sooner if it is short.
+/// How often a lease is renewed that nothing else is to be written for, sooner if it is short;
+/// and how long one attempt at that may take.
 const RENEW: Duration = Duration::from_secs(10);
 /// A lease is renewed so many times within its length at least.
 const RENEWALS_MIN: u32 = 4;
@@ -21,7 +25,7 @@ const RENEWALS_MIN: u32 = 4;
 /// What a turn did and nobody recorded yet, in order. Bounded by what a turn may say and log,
 /// and by how often it is emptied.
 #[derive(Debug, Default)]
-pub(super) struct Journal {
+pub struct Journal {
     due: Mutex<Due>,
     more: Notify,
 }
@@ -39,7 +43,7 @@ impl Journal {
     }
 
     /// All of it; whoever fails to record it puts it back.
-    pub(super) fn take(&self) -> Vec<Event> {
+    pub fn take(&self) -> Vec<Event> {
         let mut due = self.due();
         let mut events = std::mem::take(&mut due.events);
         if let Some(space) = &due.space {
@@ -64,6 +68,12 @@ impl Journal {
         self.more.notify_one();
     }
 
+    /// Returns a while after there is something to record.
+    async fn gathered(&self) {
+        self.more.notified().await;
+        tokio::time::sleep(GATHER).await;
+    }
+
     /// Nothing panics while it is held, so it is whole.
     fn due(&self) -> MutexGuard<'_, Due> {
         self.due.lock().unwrap_or_else(PoisonError::into_inner)
@@ -80,61 +90,117 @@ impl Observer for Journal {
     }
 }
 
-/// Keeps a lease that was taken at `began`, and returns once it is lost, or could be while an
-/// operation of the store that was begun before is still in flight.
-pub(super) async fn kept(
-    inner: &Inner,
+/// Keeps the lease of one turn, and records what its journal gathers.
+#[derive(Debug)]
+pub struct Keeper {
+    catalog: Catalog,
     held: Lease,
-    journal: &Journal,
-    cancel: &Cancel,
+    journal: Arc<Journal>,
+    /// How long after a renewal the next one is due.
+    next: Duration,
+    /// How long after a renewal the turn may go on: an operation of the store that begins then
+    /// is over before the lease is.
+    safe: Duration,
     began: Instant,
-) {
-    let limits = inner.storage.limits();
-    let lease = Duration::from_millis(limits.turn_lease_ms);
-    let safe = lease.saturating_sub(Duration::from_millis(limits.transfer_ms_max));
-    let mut renewed = began;
-    let mut stop = inner.catalog.watch_stop(held.turn).await.ok();
-    loop {
-        let deadline = renewed + safe;
-        let next = renewed + (lease / RENEWALS_MIN).min(RENEW);
-        tokio::select! {
-            () = gathered(journal) => {}
-            () = heard(stop.as_mut()) => {}
-            () = sleep_until(next.max(Instant::now() + GATHER)) => {}
+}
+
+/// Why a lease is not kept any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ended {
+    /// It was lost, or could be before what the turn has begun is over.
+    Lost,
+    /// The turn is over.
+    Over,
+}
+
+/// What a renewal came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Renewal {
+    Held,
+    Failed,
+    Lost,
+}
+
+impl Keeper {
+    /// For a lease that was just taken.
+    pub fn new(catalog: Catalog, limits: &Limits, held: Lease) -> Self {
+        let lease = Duration::from_millis(limits.turn_lease_ms);
+        Self {
+            catalog,
+            held,
+            journal: Arc::default(),
+            next: (lease / RENEWALS_MIN).min(RENEW),
+            safe: lease.saturating_sub(Duration::from_millis(limits.transfer_ms_max)),
+            began: Instant::now(),
         }
-        let asked = Instant::now();
-        let events = journal.take();
-        match timeout_at(deadline, inner.catalog.renew(held, &events)).await {
-            Ok(Ok(standing)) => {
-                renewed = asked;
-                if standing == Standing::CancelAsked {
-                    cancel.cancel();
-                }
+    }
+
+    /// What gathers what the turn says and logs: one who watches it.
+    pub fn journal(&self) -> Arc<Journal> {
+        self.journal.clone()
+    }
+
+    /// Runs a turn for as long as its lease is kept; `None` once that is lost: the turn was dropped
+    /// then. `cancel` is asked to stop it if somebody else wants that. When this returns nothing is
+    /// being recorded any more: what was not recorded is in the journal.
+    pub async fn during<T>(&self, turn: impl Future<Output = T>, cancel: &Cancel) -> Option<T> {
+        let over = Notify::new();
+        let mut kept = pin!(self.kept(cancel, &over));
+        let done = tokio::select! {
+            done = turn => done,
+            _ = &mut kept => return None,
+        };
+        over.notify_one();
+        (kept.await == Ended::Over).then_some(done)
+    }
+
+    async fn kept(&self, cancel: &Cancel, over: &Notify) -> Ended {
+        let mut renewed = self.began;
+        // Where nobody can be heard, who wants the turn to stop is found out with a renewal.
+        let mut stop = self.catalog.watch_stop(self.held.turn).await.ok();
+        loop {
+            tokio::select! {
+                biased;
+                () = over.notified() => return Ended::Over,
+                () = self.journal.gathered() => {}
+                () = heard(stop.as_mut()) => {}
+                () = sleep_until((renewed + self.next).max(Instant::now() + GATHER)) => {}
             }
-            Ok(Err(CatalogError::LeaseLost | CatalogError::Deleted)) => return,
-            Ok(Err(error)) => {
-                journal.put_back(events);
-                let error = format!("{error:#}");
-                tracing::warn!(turn = %held.turn, error, "a lease was not renewed; trying again");
-                if Instant::now() >= deadline {
-                    return;
-                }
+            // The catalog counts from some moment of the call: from its first one, to be safe.
+            let asked = Instant::now();
+            match self.renew(renewed + self.safe, cancel).await {
+                Renewal::Held => renewed = asked,
+                Renewal::Failed if Instant::now() < renewed + self.safe => {}
+                Renewal::Failed | Renewal::Lost => return Ended::Lost,
             }
-            Err(_) => return,
+        }
+    }
+
+    async fn renew(&self, deadline: Instant, cancel: &Cancel) -> Renewal {
+        let events = self.journal.take();
+        let renewal = self.catalog.renew(self.held, &events);
+        let late = |_| CatalogError::Unavailable { source: anyhow!("the catalog is busy") };
+        let bound = deadline.min(Instant::now() + RENEW);
+        match timeout_at(bound, renewal).await.map_err(late).flatten() {
+            Ok(Standing::Held) => Renewal::Held,
+            Ok(Standing::CancelAsked) => {
+                cancel.cancel();
+                Renewal::Held
+            }
+            Err(CatalogError::LeaseLost | CatalogError::Deleted) => Renewal::Lost,
+            Err(error) => {
+                self.journal.put_back(events);
+                let error = super::told(error);
+                tracing::warn!(turn = %self.held.turn, error, "a lease was not renewed");
+                Renewal::Failed
+            }
         }
     }
 }
 
-/// Where nobody can be heard, who wants the turn to stop is found out with the next renewal.
 async fn heard(stop: Option<&mut Watch>) {
     match stop {
         Some(stop) => stop.heard().await,
         None => std::future::pending().await,
     }
-}
-
-/// Returns a while after there is something to record.
-async fn gathered(journal: &Journal) {
-    journal.more.notified().await;
-    tokio::time::sleep(GATHER).await;
 }

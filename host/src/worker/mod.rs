@@ -4,14 +4,15 @@
 //! A turn is this host's as long as its lease is. Who loses a lease, or could not renew it in
 //! time, ends the turn's space with it: another host may have the turn by then.
 
+use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use lru::LruCache;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
-use tokio::task::JoinSet;
+use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::{sleep, timeout};
 
 use crate::catalog::{Catalog, CatalogError, Claimed, Lease, Watch};
@@ -25,7 +26,10 @@ mod record;
 mod turn;
 mod wake;
 
-pub use record::{events_of, logged, wakes_of};
+use turn::Outcome;
+
+pub use lease::{Journal, Keeper};
+pub use record::{ending_of, events_of, wakes_of};
 
 /// Components that are kept loaded, so that their next turn starts at once.
 const COMPONENTS_MAX: NonZeroUsize = NonZeroUsize::MIN.saturating_add(63);
@@ -50,8 +54,6 @@ struct Inner {
     /// A turn ended: there is room again, and its session may have another one.
     freed: Notify,
     components: Mutex<LruCache<Sha256, Component>>,
-    /// What runs now; what was broken off stays.
-    running: Mutex<Vec<Lease>>,
 }
 
 /// What a worker works with.
@@ -82,7 +84,6 @@ impl Worker {
             places: Arc::new(Semaphore::new(turns_max.min(Semaphore::MAX_PERMITS))),
             freed: Notify::new(),
             components: Mutex::new(LruCache::new(COMPONENTS_MAX)),
-            running: Mutex::default(),
         }))
     }
 
@@ -95,18 +96,18 @@ impl Worker {
     /// those that run, for `patience` at most. What does not end by then is broken off, and
     /// handed back to the queue: another host tries it again.
     pub async fn run(&self, stop: impl Future<Output = ()> + Send, patience: Duration) {
-        let mut turns = JoinSet::new();
+        let mut turns = Turns::default();
         let wakes = tokio::spawn(wake::wake(self.0.clone()));
         self.claim_until(stop, &mut turns).await;
         wakes.abort();
-        if timeout(patience, drained(&mut turns)).await.is_err() {
-            tracing::warn!(turns = turns.len(), "turns are left to other hosts");
-            turns.shutdown().await;
+        if timeout(patience, self.drain(&mut turns)).await.is_err() {
+            tracing::warn!(turns = turns.tasks.len(), "turns are left to other hosts");
+            turns.tasks.abort_all();
+            self.drain(&mut turns).await;
         }
-        self.0.hand_back().await;
     }
 
-    async fn claim_until(&self, stop: impl Future<Output = ()> + Send, turns: &mut JoinSet<()>) {
+    async fn claim_until(&self, stop: impl Future<Output = ()> + Send, turns: &mut Turns) {
         let mut stop = pin!(stop);
         let mut watch = tokio::select! {
             () = &mut stop => return,
@@ -114,7 +115,9 @@ impl Worker {
         };
         loop {
             let freed = self.0.freed.notified();
-            while turns.try_join_next().is_some() {}
+            while let Some(ended) = turns.tasks.try_join_next_with_id() {
+                self.settle(turns, ended).await;
+            }
             let pause = self.claim(turns).await;
             tokio::select! {
                 () = &mut stop => return,
@@ -128,19 +131,44 @@ impl Worker {
 
     /// Claims and starts what there is room for; how long to wait if the catalog failed. Not to be
     /// dropped before its end: what was claimed then would wait until its lease is over.
-    async fn claim(&self, turns: &mut JoinSet<()>) -> Option<Duration> {
+    async fn claim(&self, turns: &mut Turns) -> Option<Duration> {
         match self.0.claim(self.0.room()).await {
             Ok(claimed) => {
                 for (claimed, place) in claimed {
-                    turns.spawn(self.0.clone().run_claimed(claimed, place));
+                    let lease = claimed.lease;
+                    let task = turns.tasks.spawn(self.0.clone().run_claimed(claimed, place));
+                    turns.leases.insert(task.id(), lease);
                 }
                 None
             }
             Err(error) => {
-                let error = format!("{error:#}");
+                let error = told(error);
                 tracing::warn!(error, "no turns can be claimed; trying again");
                 Some(PAUSE)
             }
+        }
+    }
+
+    async fn drain(&self, turns: &mut Turns) {
+        while let Some(ended) = turns.tasks.join_next_with_id().await {
+            self.settle(turns, ended).await;
+        }
+    }
+
+    /// Hands back what did not come to its end: it was broken off, or could not be tried. Where
+    /// that fails, others wait until the lease is over.
+    async fn settle(&self, turns: &mut Turns, ended: Result<(Id, Outcome), JoinError>) {
+        let (task, outcome) = match ended {
+            Ok(ended) => ended,
+            Err(error) => (error.id(), Outcome::Untried),
+        };
+        let Some(lease) = turns.leases.remove(&task) else { return };
+        if outcome == Outcome::Over {
+            return;
+        }
+        if let Err(error) = self.0.catalog.release(lease).await {
+            let error = told(error);
+            tracing::warn!(turn = %lease.turn, error, "a turn waits for the end of its lease");
         }
     }
 
@@ -149,7 +177,7 @@ impl Worker {
             match self.0.catalog.watch_work().await {
                 Ok(watch) => return watch,
                 Err(error) => {
-                    let error = format!("{error:#}");
+                    let error = told(error);
                     tracing::warn!(error, "the queue cannot be watched; trying again");
                     sleep(PAUSE).await;
                 }
@@ -158,8 +186,16 @@ impl Worker {
     }
 }
 
-async fn drained(turns: &mut JoinSet<()>) {
-    while turns.join_next().await.is_some() {}
+/// Turns that run, and whose leases this host holds for them.
+#[derive(Debug, Default)]
+struct Turns {
+    tasks: JoinSet<Outcome>,
+    leases: HashMap<Id, Lease>,
+}
+
+/// With its reason, for the log.
+fn told(error: CatalogError) -> String {
+    format!("{:#}", anyhow::Error::from(error))
 }
 
 impl Inner {
@@ -181,28 +217,14 @@ impl Inner {
         Ok(claimed.into_iter().zip(places).collect())
     }
 
-    async fn run_claimed(self: Arc<Self>, claimed: Claimed, place: OwnedSemaphorePermit) {
-        let lease = claimed.lease;
-        self.running().push(lease);
-        turn::run(&self, claimed).await;
-        self.running().retain(|running| *running != lease);
+    async fn run_claimed(
+        self: Arc<Self>,
+        claimed: Claimed,
+        place: OwnedSemaphorePermit,
+    ) -> Outcome {
+        let outcome = turn::run(&self, claimed).await;
         drop(place);
         self.freed.notify_one();
-    }
-
-    /// Where that fails, others wait until the lease is over.
-    async fn hand_back(&self) {
-        let left = std::mem::take(&mut *self.running());
-        for lease in left {
-            if let Err(error) = self.catalog.release(lease).await {
-                let error = format!("{error:#}");
-                tracing::warn!(turn = %lease.turn, error, "a turn waits for the end of its lease");
-            }
-        }
-    }
-
-    /// Nothing panics while it is held, so the list is whole.
-    fn running(&self) -> std::sync::MutexGuard<'_, Vec<Lease>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+        outcome
     }
 }

@@ -5,7 +5,7 @@ use crate::engine::{End, Level, Wake};
 use crate::space::FileEvent;
 
 /// How a turn ended whose component the catalog has.
-pub(super) fn ending_of(end: &End) -> Ending {
+pub fn ending_of(end: &End) -> Ending {
     let failed = |failure, error: &str| Ending::Failed { failure, error: error.to_owned() };
     match end {
         End::Reply(reply) => Ending::Replied(reply.clone()),
@@ -33,7 +33,7 @@ pub fn events_of(events: &[FileEvent]) -> Vec<Event> {
 }
 
 /// A line of the log.
-pub fn logged(level: Level, line: &str) -> Event {
+pub(super) fn logged(level: Level, line: &str) -> Event {
     let level = match level {
         Level::Debug => LogLevel::Debug,
         Level::Info => LogLevel::Info,
@@ -41,6 +41,12 @@ pub fn logged(level: Level, line: &str) -> Event {
         Level::Error => LogLevel::Error,
     };
     Event::Logged { level, message: line.to_owned() }
+}
+
+/// What is not kept is told.
+pub(super) fn dropped_lines(count: u64) -> Option<Event> {
+    let message = format!("{count} log lines over the bound were dropped");
+    (count > 0).then_some(Event::Logged { level: LogLevel::Warn, message })
 }
 
 /// The turns that a guest asked for.

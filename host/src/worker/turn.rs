@@ -1,55 +1,78 @@
 //! One claimed turn, from its lease to its end.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use super::lease::{self, Journal};
-use super::{Inner, record};
+use super::lease::{Journal, Keeper};
+use super::{Inner, record, told};
 use crate::catalog::{CatalogError, Claimed, Finish, Lease};
-use crate::engine::{Bounds, Cancel, Component, End, LoadError, Report, Request};
-use crate::scope::{MountTable, SkillTable};
+use crate::engine::{Bounds, Cancel, Component, End, Report, Request};
+use crate::scope::{MountTable, Sha256, SkillTable};
 use crate::settings::Effective;
 use crate::space::Space;
 
 /// How long the recording of an end is tried again, and how often.
 const PAUSE: Duration = Duration::from_secs(1);
 
+/// What became of a claimed turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// It ended, or is another host's.
+    Over,
+    /// Nothing of it was run: the catalog did not say what to run.
+    Untried,
+}
+
 /// Runs a turn that was claimed, unless its lease is lost before it ends.
-pub(super) async fn run(inner: &Inner, claimed: Claimed) {
-    let (lease, began) = (claimed.lease, Instant::now());
-    let (journal, cancel) = (Arc::new(Journal::default()), Cancel::new());
+pub(super) async fn run(inner: &Inner, claimed: Claimed) -> Outcome {
+    let lease = claimed.lease;
+    let keeper = Keeper::new(inner.catalog.clone(), inner.storage.limits(), lease);
+    let (journal, cancel) = (keeper.journal(), Cancel::new());
     let turn = async {
-        match prepare(inner, &claimed).await {
-            Ok(ready) => {
-                journal.follow(ready.space.clone());
-                let Ready { component, space, bounds } = ready;
-                let request = Request {
-                    input: claimed.input,
-                    answer: claimed.answer,
-                    attempt: lease.attempt,
-                    bounds,
-                };
-                let observer = journal.clone();
-                inner.engine.run(&component, space, request, observer, cancel.clone()).await
-            }
-            Err(end) => Report::unstarted(end),
-        }
+        let ready = match prepare(inner, &claimed).await {
+            Ok(ready) => ready,
+            Err(Unready::Unfit(end)) => return Some(Report::unstarted(end)),
+            Err(Unready::Untold) => return None,
+        };
+        journal.follow(ready.space.clone());
+        let Ready { component, space, bounds } = ready;
+        let (input, answer, attempt) = (claimed.input, claimed.answer, lease.attempt);
+        let request = Request { input, answer, attempt, bounds };
+        let run = inner.engine.run(&component, space, request, journal.clone(), cancel.clone());
+        Some(run.await)
     };
-    let report = tokio::select! {
-        report = turn => report,
-        // The turn is dropped, and with it its space ends.
-        () = lease::kept(inner, lease, &journal, &cancel, began) => {
+    match keeper.during(turn, &cancel).await {
+        None => {
             tracing::warn!(turn = %lease.turn, "the lease of a turn was lost: it is another host's");
-            return;
+            Outcome::Over
         }
-    };
-    if let End::HostFault(error) = &report.end {
-        tracing::error!(turn = %lease.turn, error, "this host failed a turn");
+        Some(None) => Outcome::Untried,
+        Some(Some(report)) => {
+            if let End::HostFault(error) = &report.end {
+                tracing::error!(turn = %lease.turn, error, "this host failed a turn");
+            }
+            record_end(inner, lease, &finish(&report, &journal)).await;
+            Outcome::Over
+        }
     }
-    let finish = finish(&report, &journal);
-    record_end(inner, lease, &finish).await;
+}
+
+/// Why a turn cannot be run.
+enum Unready {
+    /// It ends so.
+    Unfit(End),
+    /// The catalog did not say what it needs: it may do so later, or elsewhere.
+    Untold,
+}
+
+impl From<CatalogError> for Unready {
+    fn from(error: CatalogError) -> Self {
+        let error = told(error);
+        tracing::warn!(error, "a turn cannot begin here");
+        Self::Untold
+    }
 }
 
 /// All that a turn needs.
@@ -59,17 +82,13 @@ struct Ready {
     bounds: Bounds,
 }
 
-/// What cannot be made ready is a fault of this host, or of what was queued.
-async fn prepare(inner: &Inner, claimed: &Claimed) -> Result<Ready, End> {
+async fn prepare(inner: &Inner, claimed: &Claimed) -> Result<Ready, Unready> {
     let coordinates = claimed.coordinates;
-    let cascade = inner.catalog.cascade(coordinates.workspace, Some(coordinates.agent)).await;
-    let cascade = cascade.map_err(|error| fault("its settings cannot be read", &error))?;
-    let levels = [&cascade.deployment, &cascade.workspace, &cascade.agent].map(Option::as_ref);
-    let effective = Effective::read(inner.storage.limits(), levels);
-    let skills = SkillTable::default();
-    let table = MountTable::new(coordinates, effective.grant(), skills);
+    let cascade = inner.catalog.cascade(coordinates.workspace, Some(coordinates.agent)).await?;
+    let effective = Effective::read(inner.storage.limits(), cascade.levels());
+    let table = MountTable::new(coordinates, effective.grant(), SkillTable::default());
     let space = inner.storage.space_spilling_over(effective.spill_bytes.value.bytes(), table);
-    let component = component(inner, claimed).await?;
+    let component = component(inner, claimed.component).await?;
     Ok(Ready { component, space, bounds: bounds(&effective) })
 }
 
@@ -81,35 +100,26 @@ fn bounds(effective: &Effective) -> Bounds {
     }
 }
 
-async fn component(inner: &Inner, claimed: &Claimed) -> Result<Component, End> {
-    let sha256 = claimed.component;
+async fn component(inner: &Inner, sha256: Sha256) -> Result<Component, Unready> {
     let loaded = || inner.components.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(component) = loaded().get(&sha256) {
         return Ok(component.clone());
     }
-    let bytes = inner.catalog.component(sha256).await;
-    let bytes = bytes.map_err(|error| fault("its component cannot be read", &error))?;
-    let bytes =
-        bytes.ok_or_else(|| End::HostFault("its component is not kept any more".to_owned()))?;
-    let component = inner.engine.load(&bytes).await.map_err(|error| match error {
-        LoadError::Unfit(sentence) => {
-            End::HostFault(format!("this host cannot run it: {sentence}"))
-        }
-        error => fault("its component cannot be loaded", &error),
+    let fault = |why: String| Unready::Unfit(End::HostFault(why));
+    let bytes = inner.catalog.component(sha256).await?;
+    let bytes = bytes.ok_or_else(|| fault("its component is not kept any more".to_owned()))?;
+    let loading = inner.engine.load(&bytes).await;
+    let component = loading.map_err(|error| {
+        fault(format!("its component cannot be loaded: {:#}", anyhow::Error::from(error)))
     })?;
     loaded().put(sha256, component.clone());
     Ok(component)
 }
 
-/// For the log: whoever asked is told no more than that this host failed.
-fn fault(what: &str, error: &dyn std::error::Error) -> End {
-    let error = format!("{error:#}");
-    End::HostFault(format!("{what}: {error}"))
-}
-
 fn finish(report: &Report, journal: &Journal) -> Finish {
     let mut events = journal.take();
     events.extend(record::events_of(&report.events));
+    events.extend(record::dropped_lines(report.log_lines_dropped));
     Finish {
         ending: record::ending_of(&report.end),
         said: report.said.clone(),
@@ -128,7 +138,7 @@ async fn record_end(inner: &Inner, lease: Lease, finish: &Finish) {
             Err(error) => error,
         };
         let is_lost = matches!(error, CatalogError::LeaseLost | CatalogError::Deleted);
-        let error = format!("{error:#}");
+        let error = told(error);
         if is_lost || began.elapsed() > patience {
             tracing::warn!(turn = %lease.turn, error, "the end of a turn was not recorded");
             return;

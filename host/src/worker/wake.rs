@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::Inner;
+use super::{Inner, told};
 use crate::catalog::CatalogError;
 use crate::limits::TURN_RETRIES_MAX;
 
@@ -21,7 +21,7 @@ pub(super) async fn wake(inner: Arc<Inner>) {
     loop {
         ticks.tick().await;
         if let Err(error) = fire_due(&inner).await {
-            let error = format!("{error:#}");
+            let error = told(error);
             tracing::warn!(error, "wakeups that are due wait");
         }
     }
@@ -32,10 +32,8 @@ async fn fire_due(inner: &Inner) -> Result<(), CatalogError> {
         match inner.catalog.fire(&due, None, TURN_RETRIES_MAX).await {
             Ok(_) => {}
             // It stays due, and the others are not held up by it.
-            Err(CatalogError::Unavailable { source }) => {
-                return Err(CatalogError::Unavailable { source });
-            }
-            Err(error) => tracing::debug!(error = format!("{error:#}"), "a wakeup waits"),
+            Err(error @ CatalogError::Unavailable { .. }) => return Err(error),
+            Err(error) => tracing::debug!(%error, "a wakeup waits"),
         }
     }
     Ok(())

@@ -20,24 +20,22 @@ impl Host {
     async fn empty_owed(&self) {
         let owed = match self.0.catalog.owed().await {
             Ok(owed) => owed,
-            Err(error) => return warn(&error),
+            Err(error) => return warn(&error.into()),
         };
         for deletion in owed {
             if let Err(error) = self.empty_one(deletion).await {
-                warn(&*error);
+                warn(&error);
             }
         }
     }
 
-    async fn empty_one(
-        &self,
-        deletion: Deletion,
-    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    async fn empty_one(&self, deletion: Deletion) -> anyhow::Result<()> {
         self.0.storage.empty(deletion).await?;
         Ok(self.0.catalog.settle(deletion).await?)
     }
 }
 
-fn warn(error: &dyn std::error::Error) {
-    tracing::warn!(%error, "files of what was deleted are still there; they are tried again");
+fn warn(error: &anyhow::Error) {
+    let error = format!("{error:#}");
+    tracing::warn!(error, "files of what was deleted are still there; they are tried again");
 }

@@ -139,9 +139,7 @@ fn allowed(authorities: Authorities, read: Authority, write: Authority) -> Optio
 impl Host {
     /// The settings that hold for a thing.
     pub(super) async fn effective(&self, found: Found) -> Result<Effective, Problem> {
-        let kept = self.said(found).await?;
-        let kept = [&kept.deployment, &kept.workspace, &kept.agent].map(Option::as_ref);
-        Ok(Effective::read(self.0.storage.limits(), kept))
+        Ok(Effective::read(self.0.storage.limits(), self.said(found).await?.levels()))
     }
 
     /// What the levels above a thing and its own say.

@@ -2,10 +2,10 @@
 
 use std::process::ExitCode;
 
-use bailiwick::catalog::{Ending, Failure as Kind, Finish, Lease};
+use bailiwick::catalog::{Ending, Event, Failure as Kind, Finish, Lease};
 use bailiwick::engine::{End, Report};
 use bailiwick::space::FileEvent;
-use bailiwick::worker::{events_of, logged, wakes_of};
+use bailiwick::worker::{ending_of, events_of, wakes_of};
 use serde_json::{Value, json};
 
 use super::super::Outcome;
@@ -13,35 +13,15 @@ use super::super::exit;
 use super::super::failure::say;
 use super::super::output::{Output, counted};
 use super::Run;
-use super::watch::Seen;
 
-/// What the catalog keeps: the files in order, then the log lines in order.
-pub(super) fn record(report: &Report, seen: &Seen, component: Vec<u8>) -> Finish {
-    let mut events = events_of(&report.events);
-    events.extend(seen.log.iter().map(|(level, line)| logged(*level, line)));
-    Finish {
-        ending: ending(&report.end, component),
-        said: seen.said.clone(),
-        wakes: wakes_of(&report.wakes),
-        events,
+/// What the catalog keeps: what the journal still holds, then the files in order.
+pub(super) fn record(report: &Report, mut events: Vec<Event>, component: Vec<u8>) -> Finish {
+    events.extend(events_of(&report.events));
+    let mut ending = ending_of(&report.end);
+    if let Ending::Asked { component: asking, .. } = &mut ending {
+        *asking = Some(component);
     }
-}
-
-fn ending(end: &End, component: Vec<u8>) -> Ending {
-    match end {
-        End::Reply(reply) => Ending::Replied(reply.clone()),
-        End::Parked(question) => {
-            Ending::Asked { question: question.clone(), component: Some(component) }
-        }
-        End::GuestError(_)
-        | End::Trapped(_)
-        | End::Limit(..)
-        | End::Cancelled
-        | End::HostFault(_) => {
-            let Told { failure, sentence, .. } = told(end);
-            Ending::Failed { failure, error: sentence }
-        }
-    }
+    Finish { ending, said: report.said.clone(), wakes: wakes_of(&report.wakes), events }
 }
 
 /// A turn without a reply, in words.
@@ -73,17 +53,17 @@ fn told(end: &End) -> Told {
 }
 
 /// Shows how a turn ended, and gives the exit code for it.
-pub(super) fn show(report: &Report, seen: &Seen, run: &Run, lease: Lease) -> Outcome {
+pub(super) fn show(report: &Report, run: &Run, lease: Lease) -> Outcome {
     if report.log_lines_dropped > 0 {
         say(&format!("{} log lines over the bound were dropped", report.log_lines_dropped));
     }
     let mut output = Output::new();
     if run.json {
-        output.json(&as_json(report, seen, run, lease))?;
+        output.json(&as_json(report, run, lease))?;
         output.flush()?;
         return Ok(ExitCode::from(code(&report.end)));
     }
-    output.text(&unsaid(&report.end, &seen.said))?;
+    output.text(&unsaid(&report.end, &report.said))?;
     output.flush()?;
     match &report.end {
         End::Reply(_) => {}
@@ -128,7 +108,7 @@ fn unsaid(end: &End, said: &str) -> String {
     printed
 }
 
-fn as_json(report: &Report, seen: &Seen, run: &Run, lease: Lease) -> Value {
+fn as_json(report: &Report, run: &Run, lease: Lease) -> Value {
     let (outcome, reply, question, error) = match &report.end {
         End::Reply(reply) => ("reply", Some(reply.clone()), None, None),
         End::Parked(question) => ("parked", None, Some(question.clone()), None),
@@ -148,7 +128,7 @@ fn as_json(report: &Report, seen: &Seen, run: &Run, lease: Lease) -> Value {
         "reply": reply,
         "question": question,
         "error": error,
-        "said": seen.said,
+        "said": report.said,
         "events": report.events.iter().map(event_as_json).collect::<Vec<_>>(),
         "wakes": report.wakes,
         "log_lines_dropped": report.log_lines_dropped,

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use bailiwick::catalog::{CatalogError, Lease};
-use bailiwick::engine::{Cancel, Component, End, Engine, Report, Request, Usage};
+use bailiwick::catalog::{Catalog, CatalogError, Finish, Lease};
+use bailiwick::engine::{Cancel, Component, End, Engine, Report, Request};
 use bailiwick::space::Space;
+use bailiwick::worker::Keeper;
 use clap::Args;
 
 use super::Outcome;
@@ -20,14 +21,13 @@ use super::skills::SkillArgument;
 mod ending;
 mod grants;
 mod input;
-mod lease;
 mod prepare;
 mod watch;
 
 use grants::GrantArgument;
 use input::TextArgument;
 pub(super) use input::component;
-use prepare::{Guest, Prepared};
+use prepare::Prepared;
 pub(super) use prepare::{engine, engine_with};
 use watch::{Pieces, Watch};
 
@@ -78,9 +78,11 @@ impl Run {
         let Prepared { desk, engine, guest, space, input, answer, ours, .. } = prepared;
         let request = Request { input, answer, attempt: lease.attempt, ..Request::default() };
         let watch = Watch::start(if self.json { Pieces::Kept } else { Pieces::Printed });
-        let turn = Turn { desk: &desk, lease, watch: &watch, interrupts };
+        let keeper = Keeper::new(Catalog::clone(&desk.catalog), desk.storage.limits(), lease);
+        let turn = Turn { keeper: &keeper, watch: &watch, interrupts };
         let report = turn.run(&engine, &guest.component, space, request).await;
-        let outcome = self.finish(&desk, lease, guest, report, watch).await;
+        let finish = ending::record(&report, keeper.journal().take(), guest.bytes);
+        let outcome = self.finish(&desk, lease, &finish, &report, watch).await;
         desk.storage.settled(SETTLING).await;
         drop(ours);
         outcome
@@ -113,13 +115,11 @@ impl Run {
         &self,
         desk: &Desk,
         lease: Lease,
-        guest: Guest,
-        report: Report,
+        finish: &Finish,
+        report: &Report,
         watch: Watch,
     ) -> Outcome {
-        let seen = watch.seen();
-        let finish = ending::record(&report, &seen, guest.bytes);
-        if let Err(error) = desk.catalog.finish_turn(lease, &finish).await {
+        if let Err(error) = desk.catalog.finish_turn(lease, finish).await {
             say("the turn ended, but its end was not recorded");
             let failure = Failure::from(error);
             failure.report();
@@ -127,7 +127,7 @@ impl Run {
         }
         Interrupts::listen()?.end_the_process();
         watch.finish();
-        ending::show(&report, &seen, self, lease)
+        ending::show(report, self, lease)
     }
 }
 
@@ -136,8 +136,7 @@ const SETTLING: Duration = Duration::from_secs(10);
 
 /// A turn that was begun.
 struct Turn<'a> {
-    desk: &'a Desk,
-    lease: Lease,
+    keeper: &'a Keeper,
     watch: &'a Watch,
     interrupts: Interrupts,
 }
@@ -151,24 +150,22 @@ impl Turn<'_> {
         space: Space,
         request: Request,
     ) -> Report {
-        let (cancel, observer) = (Cancel::new(), self.watch.observer());
+        let Self { keeper, watch, interrupts } = self;
+        let cut_off = |end| {
+            space.revoke();
+            let (said, events) = (watch.said(), space.take_events());
+            Report { said, events, ..Report::unstarted(end) }
+        };
+        let (cancel, observer) = (Cancel::new(), watch.observer(keeper.journal()));
         let turn = engine.run(component, space.clone(), request, observer, cancel.clone());
-        let end = tokio::select! {
-            report = turn => return report,
-            () = interrupted_twice(self.interrupts, &cancel) => End::Cancelled,
-            () = lease::kept(self.desk, self.lease, self.watch, &cancel) => {
-                End::HostFault(LEASE_LOST.to_owned())
+        let turn = async {
+            tokio::select! {
+                report = turn => report,
+                () = interrupted_twice(interrupts, &cancel) => cut_off(End::Cancelled),
             }
         };
-        space.revoke();
-        Report {
-            end,
-            said: self.watch.said(),
-            wakes: Vec::new(),
-            events: space.take_events(),
-            log_lines_dropped: 0,
-            usage: Usage::default(),
-        }
+        let report = keeper.during(turn, &cancel).await;
+        report.unwrap_or_else(|| cut_off(End::HostFault(LEASE_LOST.to_owned())))
     }
 }
 

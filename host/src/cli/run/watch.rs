@@ -6,6 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use bailiwick::engine::{Level, Observer};
+use bailiwick::worker::Journal;
 
 use super::super::output::{Output, for_line};
 
@@ -22,22 +23,14 @@ pub(super) enum Pieces {
 /// bounded by what a turn may say and log.
 #[derive(Debug)]
 pub(super) struct Watch {
-    seen: Arc<Shared>,
+    shown: Arc<Shared>,
     printer: Option<JoinHandle<()>>,
-}
-
-/// All that a turn said and logged.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Seen {
-    /// The pieces of the reply.
-    pub(super) said: String,
-    /// The lines, in order.
-    pub(super) log: Vec<(Level, String)>,
 }
 
 #[derive(Debug, Default)]
 struct Shared {
-    seen: Mutex<Seen>,
+    /// The pieces of the reply.
+    said: Mutex<String>,
     due: Mutex<Due>,
     more: Condvar,
 }
@@ -83,38 +76,29 @@ enum Line {
 
 impl Watch {
     pub(super) fn start(pieces: Pieces) -> Self {
-        let seen = Arc::new(Shared::default());
-        let lines = seen.clone();
+        let shown = Arc::new(Shared::default());
+        let lines = shown.clone();
         let printer = std::thread::Builder::new()
             .name("printer".into())
             .spawn(move || print(&lines, pieces))
             .inspect_err(|error| tracing::warn!(%error, "nothing can be shown while the turn runs"))
             .ok();
-        Self { seen, printer }
+        Self { shown, printer }
     }
 
-    pub(super) fn observer(&self) -> Arc<dyn Observer> {
-        Arc::new(Watcher(self.seen.clone()))
+    /// Shows a turn, and writes it into its journal.
+    pub(super) fn observer(&self, journal: Arc<Journal>) -> Arc<dyn Observer> {
+        Arc::new(Watcher { shown: self.shown.clone(), journal })
     }
 
     /// What was said so far.
     pub(super) fn said(&self) -> String {
-        self.said_since(0)
-    }
-
-    /// What was said after the first `bytes`.
-    pub(super) fn said_since(&self, bytes: usize) -> String {
-        lock(&self.seen.seen).said.get(bytes..).unwrap_or_default().to_owned()
-    }
-
-    /// All of it, of a turn that is over; printed or not.
-    pub(super) fn seen(&self) -> Seen {
-        std::mem::take(&mut *lock(&self.seen.seen))
+        lock(&self.shown.said).clone()
     }
 
     /// Waits until all is printed.
     pub(super) fn finish(mut self) {
-        self.seen.end();
+        self.shown.end();
         if let Some(printer) = self.printer.take() {
             // It does not panic; if it did, what it did not print is lost and nothing else.
             let _ = printer.join();
@@ -122,17 +106,21 @@ impl Watch {
     }
 }
 
-struct Watcher(Arc<Shared>);
+struct Watcher {
+    shown: Arc<Shared>,
+    journal: Arc<Journal>,
+}
 
 impl Observer for Watcher {
     fn said(&self, part: &str) {
-        lock(&self.0.seen).said.push_str(part);
-        self.0.show(Line::Said(part.to_owned()));
+        lock(&self.shown.said).push_str(part);
+        self.shown.show(Line::Said(part.to_owned()));
+        self.journal.said(part);
     }
 
     fn logged(&self, level: Level, line: &str) {
-        lock(&self.0.seen).log.push((level, line.to_owned()));
-        self.0.show(Line::Logged(level, line.to_owned()));
+        self.shown.show(Line::Logged(level, line.to_owned()));
+        self.journal.logged(level, line);
     }
 }
 
@@ -177,7 +165,7 @@ mod tests {
     #[test]
     fn small_pieces_wait_as_one() {
         let shared = Arc::new(Shared::default());
-        let watcher = Watcher(shared.clone());
+        let watcher = Watcher { shown: shared.clone(), journal: Arc::default() };
         (0..100_000).for_each(|_| watcher.said("a"));
         watcher.logged(Level::Info, "line");
         (0..10).for_each(|_| watcher.said("b"));

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use bailiwick::catalog::{Event, TurnState};
 use bailiwick::limits::Limits;
+use serde_json::json;
+use sqlx::{Connection as _, SqliteConnection};
 
 use super::{AtWork, PATIENCE, Platform};
 use crate::guests::guest;
@@ -75,4 +77,28 @@ async fn pieces_of_a_reply_are_seen_while_the_turn_runs() {
     assert_eq!(cancelled.failure.as_deref(), Some("cancelled"), "{cancelled:?}");
     assert!(!cancelled.said.is_empty());
     work.stop().await;
+}
+
+/// What is being recorded when a turn ends is recorded once, and the end after it.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_being_recorded_at_the_end_is_not_lost() {
+    let Some(script) = guest("script") else { return };
+    let platform = Platform::new().await;
+    let (session, component) = (platform.session("s").await, platform.upload(&script).await);
+    // Longer than what is said is gathered, so that it is being recorded when the turn ends.
+    platform.store.slow_down(Duration::from_millis(400));
+    let steps = json!([{ "do": "say", "part": "said" }, { "do": "stat", "path": "session/a" }]);
+    let turn = platform.ask(session, component, &steps.to_string()).await;
+    let work = AtWork::start(platform.worker("one", 4), PATIENCE);
+    platform.until(turn, |turn| turn.state == TurnState::Running).await;
+    let file = platform.folder.path().join("catalog.sqlite");
+    let mut other = SqliteConnection::connect(file.to_str().unwrap()).await.unwrap();
+    let changes = other.begin_with("BEGIN IMMEDIATE").await.unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    changes.rollback().await.unwrap();
+    platform.ended(turn).await;
+    work.stop().await;
+    let said = Event::Said { text: "said".to_owned() };
+    let events = platform.events(turn).await;
+    assert_eq!(events.iter().filter(|event| **event == said).count(), 1, "{events:?}");
 }

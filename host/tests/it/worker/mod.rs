@@ -18,6 +18,8 @@ use sha2::Digest;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use crate::faulty::Faulty;
+
 mod leases;
 mod turns;
 
@@ -40,9 +42,10 @@ struct Platform {
     storage: Arc<Storage>,
     engine: Engine,
     clock: Arc<AheadClock>,
+    store: Faulty,
     workspace: WorkspaceId,
     agent: AgentId,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 impl Platform {
@@ -62,14 +65,14 @@ impl Platform {
             clock: clock.clone(),
         });
         let catalog = catalog.await.unwrap();
-        let store = Arc::new(MemoryStore::new(clock.clone()));
+        let store = Faulty::new(Arc::new(MemoryStore::new(clock.clone())));
         let cache = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("compiled-guests");
         let options = EngineOptions { cache_dir: Some(cache), ..EngineOptions::default() };
         let engine = Engine::new(limits.clone(), options).unwrap();
-        let storage = Storage::new(store, clock.clone(), limits);
+        let storage = Storage::new(Arc::new(store.clone()), clock.clone(), limits);
         let workspace = catalog.make_workspace(&name("w")).await.unwrap().id();
         let agent = catalog.make_agent(workspace, &name("a")).await.unwrap().id();
-        Self { catalog, storage, engine, clock, workspace, agent, _folder: folder }
+        Self { catalog, storage, engine, clock, store, workspace, agent, folder }
     }
 
     async fn session(&self, called: &str) -> SessionId {
