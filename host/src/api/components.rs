@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::gate::{Administering, Desk, OfAgent, OfWorkspace, Seeing};
 use super::http::input::{ComponentName, Incoming, Json, Options};
-use super::places::{ListOptions, name};
+use super::places::{ListOptions, name, page};
 use super::problem::Problem;
 use crate::catalog::{AgentComponent, Page, Snapshot};
 use crate::limits::COMPONENT_BYTES_MAX;
@@ -18,10 +18,9 @@ pub(super) async fn list(
     desk: Desk<OfWorkspace, Seeing>,
     Options(options): Options<ListOptions>,
 ) -> Result<Answer<Value>, Problem> {
-    let after = options.after_name()?;
-    let page = Page::after(after.as_ref(), options.limit()?);
-    let components = desk.components(page).await?;
-    Ok(Answer(json!({ "items": components.iter().map(as_json).collect::<Vec<_>>() })))
+    let (limit, after) = (options.limit()?, options.after_name()?);
+    let components = desk.components(Page::after(after.as_ref(), limit)).await?;
+    Ok(page(&components, limit, |it| &it.name, as_json))
 }
 
 /// `GET /v1/workspaces/{workspace}/components/{component}`

@@ -210,14 +210,7 @@ impl Shape {
             },
             ("GET", "workspaces" | "agents" | "sessions" | "participants") => Self {
                 query: vec![("after", string()), ("limit", integer())],
-                answer: answer(json!({
-                    "type": "object",
-                    "required": ["items", "next"],
-                    "properties": {
-                        "items": { "type": "array", "items": { "type": "object" } },
-                        "next": { "type": ["string", "null"] },
-                    },
-                })),
+                answer: answer(page_of(json!({ "type": "object" }))),
                 done: &["200"],
                 ..Self::default()
             },
@@ -290,7 +283,7 @@ impl Shape {
             },
             ("GET", "components") => Self {
                 query: vec![("after", string()), ("limit", integer())],
-                answer: answer(object(&[("items", list_of(reference("Component")))])),
+                answer: answer(page_of(reference("Component"))),
                 done: &["200"],
                 ..Self::default()
             },
@@ -394,6 +387,10 @@ fn file() -> Value {
 
 fn list_of(schema: Value) -> Value {
     json!({ "type": "array", "items": schema })
+}
+
+fn page_of(item: Value) -> Value {
+    object(&[("items", list_of(item)), ("next", json!({ "type": ["string", "null"] }))])
 }
 
 fn turn() -> Value {

@@ -59,7 +59,7 @@ pub(super) fn name(text: &str) -> Result<Name, Problem> {
 }
 
 /// A page, and the name after which it goes on.
-fn page<T>(
+pub(super) fn page<T>(
     items: &[T],
     limit: u32,
     name: impl Fn(&T) -> &str,
@@ -180,7 +180,6 @@ pub(super) async fn sessions(
                 "active_ms": it.active_ms,
                 "turns": it.turns,
                 "latest": it.latest.map(crate::catalog::TurnState::as_str),
-                "question": it.question,
             })
         },
     ))

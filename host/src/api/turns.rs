@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::gate::{Attending, Conversation, Follower, Talking};
+use super::gate::{Conversation, Follower, Reading, Talking};
 use super::http::input::{Json, Options, TurnPart, WakeupPart};
 use super::problem::Problem;
 use crate::catalog::{
@@ -116,7 +116,7 @@ pub(super) struct TurnsOptions {
 
 /// `GET …/turns`
 pub(super) async fn list(
-    conversation: Conversation<Attending>,
+    conversation: Conversation<Reading>,
     Options(TurnsOptions { after, limit }): Options<TurnsOptions>,
 ) -> Result<Answer<Value>, Problem> {
     let turns = conversation.turns(after, limit.unwrap_or(CATALOG_PAGE_ROWS_MAX)).await?;
@@ -125,7 +125,7 @@ pub(super) async fn list(
 
 /// `GET …/turns/{turn}`
 pub(super) async fn show(
-    conversation: Conversation<Attending>,
+    conversation: Conversation<Reading>,
     turn: TurnPart,
 ) -> Result<Answer<Value>, Problem> {
     Ok(Answer(turn_json(&conversation.turn(turn.id()?).await?)))
@@ -142,7 +142,7 @@ pub(super) struct EventsOptions {
 
 /// `GET …/events`: server-sent events, those that were, then those that come.
 pub(super) async fn events(
-    conversation: Conversation<Attending>,
+    conversation: Conversation<Reading>,
     headers: HeaderMap,
     Options(EventsOptions { after }): Options<EventsOptions>,
 ) -> Result<Response, Problem> {
@@ -267,9 +267,7 @@ pub(super) async fn unwake(
 }
 
 /// `GET …/wakeups`: those that are to come, and those that were.
-pub(super) async fn wakeups(
-    conversation: Conversation<Attending>,
-) -> Result<Answer<Value>, Problem> {
+pub(super) async fn wakeups(conversation: Conversation<Reading>) -> Result<Answer<Value>, Problem> {
     let wakeups = conversation.wakeups().await?;
     let firings = conversation.firings(CATALOG_PAGE_ROWS_MAX).await?;
     Ok(Answer(json!({

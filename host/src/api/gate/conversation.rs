@@ -6,7 +6,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::desks::{Attending, Wanted};
+use super::desks::Wanted;
 use super::find::Found;
 use super::{Admitted, Door, Host, Needs, On, Right};
 use crate::api::authority::Authority;
@@ -18,6 +18,14 @@ use crate::catalog::{
 };
 use crate::limits::TURN_RETRIES_MAX;
 use crate::scope::{AgentId, SessionId};
+
+/// To read a conversation: for who is in it. Whoever administers it sees that it is there.
+#[derive(Debug)]
+pub(in crate::api) enum Reading {}
+
+impl Wanted for Reading {
+    const RIGHT: Right = Right::ParticipantOr(&[Authority::SessionsRead]);
+}
 
 /// To take part in a conversation: for who is in it.
 #[derive(Debug)]
@@ -128,7 +136,7 @@ impl Conversation<Talking> {
     }
 }
 
-impl Conversation<Attending> {
+impl Conversation<Reading> {
     /// What happens from now on, and what happened after an event.
     pub(in crate::api) async fn follow(self, after: u64) -> Result<Follower, Problem> {
         let place = self.host.0.followers.clone().try_acquire_owned();
@@ -141,7 +149,7 @@ impl Conversation<Attending> {
 /// Reads the events of a conversation as they come, for as long as its caller may.
 #[derive(Debug)]
 pub(in crate::api) struct Follower {
-    conversation: Conversation<Attending>,
+    conversation: Conversation<Reading>,
     watch: Watch,
     after: u64,
     _place: OwnedSemaphorePermit,
@@ -154,8 +162,8 @@ impl Follower {
     /// The next events, in order; none after a while in which nothing happened.
     ///
     /// # Errors
-    /// If the server comes to its end, or the caller may not see them any more: the token has expired or was revoked, the
-    /// conversation is gone, or the caller is not in it.
+    /// If the server comes to its end, or the caller may not see them any more: the token has
+    /// expired or was revoked, the conversation is gone, or the caller is not in it.
     pub(in crate::api) async fn next(&mut self) -> Result<Vec<Recorded>, Problem> {
         let events = self.read().await?;
         if !events.is_empty() {
@@ -173,7 +181,7 @@ impl Follower {
     /// Whether it may is asked right before each look, and not when the request came.
     async fn read(&mut self) -> Result<Vec<Recorded>, Problem> {
         let Conversation { host, caller, found, session, .. } = &self.conversation;
-        host.admits_still(caller, *found, Conversation::<Attending>::NEEDS).await?;
+        host.admits_still(caller, *found, Conversation::<Reading>::NEEDS).await?;
         let events = host.0.catalog.events(*session, self.after, EVENTS_AT_ONCE).await?;
         self.after = events.last().map_or(self.after, |event| event.number);
         Ok(events)

@@ -34,7 +34,7 @@ mod files;
 mod find;
 mod health;
 
-pub(super) use conversation::{Conversation, Follower, Talking};
+pub(super) use conversation::{Conversation, Follower, Reading, Talking};
 pub(super) use desks::{
     Administering, Attending, Desk, Hosting, OfAgent, OfDeployment, OfSession, OfWorkspace, Owner,
     Seeing,

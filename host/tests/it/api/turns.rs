@@ -92,6 +92,27 @@ async fn a_turn_is_found_in_its_own_session_alone() {
     assert_eq!(there.json()["state"], "queued");
 }
 
+/// What is said in a conversation is for who is in it, and for who may read all of them: whoever
+/// administers sees that it is there.
+#[tokio::test]
+async fn an_administrator_reads_no_conversation() {
+    let door = Door::new().await;
+    door.employ().await;
+    let turn = door.ask_turn(&door.ann(), "secret").await.json()["id"].as_str().unwrap().to_owned();
+    let reader = door.who("auditor", &[Authority::SessionsRead]);
+    let admin = door.who("root", &[Authority::Admin]);
+    for below in ["/turns", &format!("/turns/{turn}"), "/events", "/wakeups"] {
+        let path = door.in_session(below);
+        assert_eq!(door.get(&admin, &path).await.status, StatusCode::NOT_FOUND, "{path}");
+        if below != "/events" {
+            assert_eq!(door.get(&reader, &path).await.status, StatusCode::OK, "{path}");
+        }
+    }
+    assert_eq!(door.get(&admin, &door.in_session("")).await.status, StatusCode::OK);
+    let listed = door.get(&admin, &door.in_agent("/sessions")).await;
+    assert!(!listed.json().to_string().contains("secret"), "{listed:?}");
+}
+
 /// Events are sent in order, from where a reader says that it is, and then as they come.
 #[tokio::test]
 async fn events_go_on_where_their_reader_was() {
