@@ -8,6 +8,7 @@ pub mod engine;
 pub mod limits;
 pub mod scope;
 pub mod settings;
+pub mod skills;
 pub mod space;
 pub mod store;
 mod walk;

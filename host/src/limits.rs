@@ -98,8 +98,26 @@ pub const CATALOG_PAGE_ROWS_MAX: u32 = 1_000;
 pub const TURNS_PAGE_MAX: u32 = 100;
 /// How much of a text of a turn a list shows, in characters.
 pub const LISTED_TEXT_CHARACTERS_MAX: u32 = 16 << 10;
-/// Largest table of skills that a turn is sent, in bytes of JSON.
-pub const SKILLS_BYTES_MAX: usize = 4 << 20;
+/// Files of one version of a skill.
+pub const SKILL_FILES_MAX: usize = 500;
+/// Largest file of a skill, in bytes.
+pub const SKILL_FILE_BYTES_MAX: usize = 1 << 20;
+/// Longest description of a skill, in characters. <https://agentskills.io/specification>
+pub const SKILL_DESCRIPTION_CHARACTERS_MAX: usize = 1_024;
+/// Longest frontmatter of a `SKILL.md`, in bytes.
+pub const SKILL_FRONTMATTER_BYTES_MAX: usize = 16 << 10;
+/// Skills that one agent is given.
+pub const AGENT_SKILLS_MAX: u64 = 64;
+/// How long the contents of a skill's files stay though no version needs them, in milliseconds:
+/// longer than it takes to publish one.
+pub const SKILL_GRACE_MS: u64 = 6 * 3_600_000;
+/// Contents of files of skills that are removed at a time.
+pub const SKILL_BLOBS_REMOVED_MAX: u32 = 100;
+/// When removing a content is tried again by whoever looks, in milliseconds: long after whoever
+/// began it can still be at it.
+pub const SKILL_REMOVAL_AGAIN_MS: u64 = 600_000;
+/// How often is looked for contents that nobody needs, in milliseconds.
+pub const SKILL_COLLECTING_MS: u64 = 300_000;
 /// Most events on one page.
 pub const EVENTS_PAGE_MAX: u32 = 256;
 /// Longest piece of a reply that is one event, in bytes; a longer one becomes several.
@@ -178,6 +196,13 @@ pub const HOST_FOLLOWERS_MAX: usize = 10_000;
 /// Components that are held in memory at once while they are uploaded, each up to
 /// [`COMPONENT_BYTES_MAX`].
 pub const HOST_COMPONENT_UPLOADS_MAX: usize = 2;
+/// Versions of skills that are published at once: each holds up to 10 MiB of its files.
+pub const HOST_PUBLISHES_MAX: usize = 4;
+/// What comes before the bytes of a part of a body, in bytes, and what is between two parts.
+pub const PART_HEAD_BYTES_MAX: usize = 64 << 10;
+/// Largest body that a version of a skill comes in, in bytes.
+pub const SKILL_BODY_BYTES_MAX: u64 =
+    (SKILL_FILES_MAX * (SKILL_FILE_BYTES_MAX + PART_HEAD_BYTES_MAX)) as u64;
 /// Results to be spilled that are held in memory at once, each up to
 /// [`WRITE_BYTES_MAX`].
 pub const HOST_SPILLS_MAX: usize = 4;

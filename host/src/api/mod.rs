@@ -25,6 +25,7 @@ mod places;
 mod problem;
 mod router;
 mod serve;
+mod skills;
 pub mod token;
 mod turns;
 
@@ -55,6 +56,12 @@ impl Api {
     /// the API runs it beside.
     pub fn emptying(&self) -> impl Future<Output = ()> + Send + use<> {
         self.0.clone().empty_for_ever()
+    }
+
+    /// Removes contents of skills that nobody needs any more, for as long as it is polled. A process
+    /// that serves the API runs it beside.
+    pub fn collecting(&self) -> impl Future<Output = ()> + Send + use<> {
+        self.0.clone().collect_for_ever()
     }
 
     fn metrics(&self) -> &Metrics {

@@ -37,6 +37,8 @@ pub(super) fn document() -> Value {
                 "File": file(),
                 "Turn": turn(),
                 "Component": component(),
+                "SkillVersion": skill_version(),
+                "GivenSkill": given_skill(),
                 "Settings": { "type": "object", "additionalProperties": said() },
             },
         },
@@ -77,7 +79,8 @@ fn parameters(route: &Route, shape: &Shape) -> Vec<Value> {
     let in_path = names.map(|name| {
         let name = name.trim_start_matches('*');
         let schema = match name {
-            "path" | "subject" | "token" | "component" => json!({ "type": "string" }),
+            "path" | "subject" | "token" | "component" | "skill" => json!({ "type": "string" }),
+            "version" => json!({ "type": "integer", "minimum": 1 }),
             _ => json!({ "type": "string", "format": "uuid" }),
         };
         json!({ "name": name, "in": "path", "required": true, "schema": schema })
@@ -311,6 +314,81 @@ impl Shape {
                 refused: &["413", "415"],
                 ..Self::default()
             },
+            ("GET", "skills") if route.needs.on == On::Agent => Self {
+                answer: answer(object(&[("items", list_of(reference("GivenSkill")))])),
+                done: &["200"],
+                ..Self::default()
+            },
+            ("GET", "skills") => Self {
+                query: vec![("of", whose()), ("after", string()), ("limit", integer())],
+                answer: answer(page_of(reference("SkillVersion"))),
+                done: &["200"],
+                ..Self::default()
+            },
+            ("GET", "versions") => Self {
+                query: vec![("before", integer()), ("limit", integer())],
+                answer: answer(object(&[
+                    ("items", list_of(reference("SkillVersion"))),
+                    ("next", json!({ "type": ["integer", "null"] })),
+                ])),
+                done: &["200"],
+                ..Self::default()
+            },
+            ("PUT", "versions") => Self {
+                body: Some((
+                    "multipart/form-data",
+                    json!({
+                        "type": "object",
+                        "required": ["SKILL.md"],
+                        "properties": { "SKILL.md": bytes() },
+                        "additionalProperties": bytes(),
+                        "description": "each part a file, called by its path in the skill",
+                    }),
+                )),
+                answer: answer(reference("SkillVersion")),
+                done: &["200", "201"],
+                refused: &["408", "413", "415", "422"],
+                ..Self::default()
+            },
+            ("GET", "{version}") => Self {
+                answer: answer(json!({
+                    "allOf": [
+                        reference("SkillVersion"),
+                        object(&[("contents", list_of(object(&[
+                            ("path", string()),
+                            ("size", integer()),
+                            ("sha256", string()),
+                        ])))]),
+                    ],
+                })),
+                done: &["200"],
+                ..Self::default()
+            },
+            ("PUT", "{skill}") => Self {
+                body: Some((
+                    JSON,
+                    json!({
+                        "type": "object",
+                        "properties": { "of": whose(), "version": { "type": ["integer", "null"] } },
+                    }),
+                )),
+                done: &["204"],
+                refused: &["413", "415", "429"],
+                ..Self::default()
+            },
+            ("DELETE", "{skill}") if route.needs.on == On::Agent => {
+                Self { query: vec![("of", whose())], done: &["204"], ..Self::default() }
+            }
+            ("DELETE", "{skill}") => Self { done: &["204"], ..Self::default() },
+            ("GET", "platform-workspace") => {
+                Self { answer: answer(platform()), done: &["200"], ..Self::default() }
+            }
+            ("PUT", "platform-workspace") => Self {
+                body: Some((JSON, platform())),
+                done: &["204"],
+                refused: &["413", "415"],
+                ..Self::default()
+            },
             ("PUT", "settings") => Self {
                 body: Some((JSON, reference("Settings"))),
                 answer: answer(settings()),
@@ -361,6 +439,34 @@ fn string() -> Value {
 
 fn integer() -> Value {
     json!({ "type": "integer", "minimum": 0 })
+}
+
+fn bytes() -> Value {
+    json!({ "type": "string", "contentMediaType": BYTES })
+}
+
+fn whose() -> Value {
+    json!({ "enum": ["workspace", "platform"], "default": "workspace" })
+}
+
+fn platform() -> Value {
+    object(&[("workspace", json!({ "type": ["string", "null"], "format": "uuid" }))])
+}
+
+fn skill_version() -> Value {
+    object(&[
+        ("slug", string()),
+        ("version", integer()),
+        ("description", string()),
+        ("files", integer()),
+        ("size", integer()),
+        ("created_ms", integer()),
+    ])
+}
+
+fn given_skill() -> Value {
+    let number = || json!({ "type": ["integer", "null"] });
+    object(&[("slug", string()), ("of", whose()), ("version", number()), ("sent", number())])
 }
 
 fn reference(name: &str) -> Value {

@@ -177,6 +177,11 @@ impl From<CatalogError> for Problem {
             CatalogError::NoComponent => {
                 Self::new(StatusCode::NOT_FOUND, "component", error.to_string())
             }
+            CatalogError::NoSkill => Self::new(StatusCode::NOT_FOUND, "skill", error.to_string()),
+            CatalogError::BeingRemoved => {
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", error.to_string())
+                    .with(RETRY_AFTER, BUSY_S)
+            }
             CatalogError::TooLarge { .. } => {
                 Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", error.to_string())
             }

@@ -15,7 +15,7 @@ use super::gate::{
     Place,
 };
 use super::problem::Problem;
-use super::{administration, components, files, health, metrics, openapi, places, turns};
+use super::{administration, components, files, health, metrics, openapi, places, skills, turns};
 
 /// Every route of the API.
 pub(super) fn routes() -> Routes {
@@ -28,6 +28,7 @@ pub(super) fn routes() -> Routes {
         .with(files_of::<InWorkspace>("/v1/workspaces/{workspace}"))
         .with(places())
         .with(components())
+        .with(skills())
         .with(administration_of::<OfDeployment>("/v1"))
         .with(administration_of::<OfWorkspace>("/v1/workspaces/{workspace}"))
         .with(settings_of::<OfAgent>("/v1/agents/{agent}"))
@@ -84,6 +85,29 @@ fn components() -> Routes {
             components::upload,
         )
         .put("/agents/{agent}/component", "Says what an agent runs", components::choose)
+}
+
+/// Packages of files that agents are given.
+fn skills() -> Routes {
+    let (all, skill) =
+        ("/v1/workspaces/{workspace}/skills", "/v1/workspaces/{workspace}/skills/{skill}");
+    let versions = "/v1/workspaces/{workspace}/skills/{skill}/versions";
+    let version = "/v1/workspaces/{workspace}/skills/{skill}/versions/{version}";
+    let file = "/v1/workspaces/{workspace}/skills/{skill}/versions/{version}/files/{*path}";
+    let (given, one) = ("/v1/agents/{agent}/skills", "/v1/agents/{agent}/skills/{skill}");
+    let platform = "/v1/platform-workspace";
+    Routes::default()
+        .get(all, "Lists skills, those of the platform as well", skills::list)
+        .delete(skill, "Deletes a skill with its versions", skills::remove)
+        .get(versions, "Lists the versions of a skill", skills::versions)
+        .put(versions, "Publishes the files of the body as a version", skills::publish)
+        .get(version, "Shows a version and what is in it", skills::show)
+        .get(file, "Reads a file of a version, or a range of it", skills::read)
+        .get(given, "Lists the skills that an agent is given", skills::bindings)
+        .put(one, "Gives an agent a skill", skills::bind)
+        .delete(one, "Takes a skill from an agent", skills::unbind)
+        .get(platform, "Shows whose skills all agents may be given", skills::platform)
+        .put(platform, "Says whose skills all agents may be given", skills::set_platform)
 }
 
 fn spill() -> Routes {

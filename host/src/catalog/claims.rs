@@ -24,8 +24,6 @@ pub struct Claimed {
     pub input: String,
     /// What a person answered to the question that it resumes.
     pub answer: Option<String>,
-    /// The table of skills that it was sent, as it was queued.
-    pub skills: Option<String>,
 }
 
 /// Where a lease stands that was renewed.
@@ -85,13 +83,13 @@ impl Catalog {
                     and asking.state = 'parked'
                     and (turns.resumes_id is null or turns.resumes_id <> asking.id))
                 order by position limit 1)
-            returning id, attempt, component, input, answer, skills";
+            returning id, attempt, component, input, answer";
         let claim = sql(claim).bind(session).bind(host).bind(now).bind(self.lease_end());
         let claimed = changes.rows(claim).await?.first_by(|row| {
             let lease = Lease { turn: row.at(0)?, attempt: row.at(1)? };
             let (component, input) = (row.at(2)?, row.at(3)?);
-            let (answer, skills) = (row.at(4)?, row.at(5)?);
-            Ok(Claimed { lease, coordinates, session, component, input, answer, skills })
+            let answer = row.at(4)?;
+            Ok(Claimed { lease, coordinates, session, component, input, answer })
         })?;
         if let Some(Claimed { lease, .. }) = &claimed {
             let running = (*lease, &Event::State(TurnState::Running));

@@ -24,7 +24,7 @@ mod statement;
 pub(super) use changes::fuse;
 pub(super) use changes::{Changes, Undone};
 pub(super) use row::{Column, Row, Rows};
-pub(super) use statement::{Statement, sql};
+pub(super) use statement::{Statement, places, sql};
 
 /// How long a command waits for another process that changes the same catalog, and how long for a
 /// connection to a server.

@@ -40,6 +40,12 @@ pub enum CatalogError {
     /// The component is not kept, or not any more.
     #[error("this component is not kept here")]
     NoComponent,
+    /// There is no such skill, or no such version of it.
+    #[error("there is no such skill here, or no such version of it")]
+    NoSkill,
+    /// Files that a version needs are being removed, since none needed them for long.
+    #[error("some of these files were out of use and are being removed: try again in a moment")]
+    BeingRemoved,
     /// It is larger than it may be.
     #[error("this is larger than {bytes_max} bytes")]
     TooLarge {

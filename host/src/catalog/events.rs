@@ -1,4 +1,4 @@
-use super::database::{Changes, Statement, sql};
+use super::database::{Changes, Statement, places, sql};
 use super::event::{COLUMNS_BOUND, Columns, Recorded};
 use super::turn::{Lease, TurnId};
 use super::watch::Topic;
@@ -111,15 +111,9 @@ fn insert<'a>(
     rows: &'a [(Lease, Columns<'a>)],
     now: i64,
 ) -> Statement<'a> {
-    let width = LEADING + COLUMNS_BOUND;
-    let row = |at: usize| {
-        let places: Vec<_> =
-            (1..=width).map(|column| format!("${}", at * width + column)).collect();
-        format!("({})", places.join(", "))
-    };
     let insert = match rows.len() {
         1 => sql(INSERT_ONE),
-        count => sql([INSERT, &(0..count).map(row).collect::<Vec<_>>().join(", ")].concat()),
+        count => sql([INSERT, &places(count, LEADING + COLUMNS_BOUND)].concat()),
     };
     rows.iter().zip(first..).fold(insert, |statement, ((by, columns), number)| {
         let statement = statement.bind(session).bind(number).bind(by.turn);

@@ -31,6 +31,7 @@ mod queue;
 mod removal;
 mod session;
 mod settings;
+mod skills;
 mod tokens;
 mod turn;
 mod turns;
@@ -47,6 +48,7 @@ pub use name::{Label, LabelError, Name, NameError};
 pub use places::{Made, Page, Place, PlaceKind, SessionPlace};
 pub use queue::{Cancelled, Enqueue, Resume};
 pub use settings::{Cascade, SettingsOf};
+pub use skills::{Bind, Binding, Condemned, NewVersion, SkillOf, SkillVersion, VersionId};
 pub use turn::{
     Answer, Ending, Failure, Finish, Lease, Question, Start, Turn, TurnId, TurnState, Wake,
 };

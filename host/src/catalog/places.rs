@@ -4,7 +4,7 @@ use super::database::{Column, Row, Statement, sql};
 use super::turn::TurnState;
 use super::{Catalog, CatalogError, Label, Name, new_id};
 use crate::limits::{CATALOG_PAGE_ROWS_MAX, LISTED_TEXT_CHARACTERS_MAX};
-use crate::scope::{AgentId, SessionId, WorkspaceId};
+use crate::scope::{AgentId, SessionId, Slug, WorkspaceId};
 
 /// What kind of thing a person gave a name to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +56,12 @@ impl<'a> Page<'a> {
     /// At most `limit` of what comes after a name, or from the start on, and at most 1,000.
     pub fn after(name: Option<&'a Name>, limit: u32) -> Self {
         let after = name.map_or("", Name::as_str);
+        Self { after, limit: limit.min(CATALOG_PAGE_ROWS_MAX) }
+    }
+
+    /// As [`Self::after`], of a list by slug.
+    pub fn after_slug(slug: Option<&'a Slug>, limit: u32) -> Self {
+        let after = slug.map_or("", Slug::as_str);
         Self { after, limit: limit.min(CATALOG_PAGE_ROWS_MAX) }
     }
 

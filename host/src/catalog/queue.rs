@@ -1,15 +1,18 @@
 //! What others do with turns: queue them, answer their questions, stop them.
 
+use uuid::Uuid;
+
 use super::database::{Changes, Statement, sql};
 use super::ending::drop_components_of;
 use super::events::{Entry, record};
 use super::expiry::seal;
 use super::session::{lock, lock_of};
+use super::skills::Sending;
 use super::turn::{Failure, Lease, TurnId, TurnState};
 use super::turns::attempt_at;
 use super::watch::Topic;
 use super::{Catalog, CatalogError, Event, Label, Made, new_id};
-use crate::limits::{SESSION_QUEUED_MAX, SKILLS_BYTES_MAX, TURN_TEXT_BYTES_MAX};
+use crate::limits::{SESSION_QUEUED_MAX, TURN_TEXT_BYTES_MAX};
 use crate::scope::{SessionId, Sha256};
 
 /// A turn to queue.
@@ -21,8 +24,6 @@ pub struct Enqueue<'a> {
     pub component: Sha256,
     /// What the caller sends.
     pub input: &'a str,
-    /// The exact table of skills that it is sent, in JSON.
-    pub skills: Option<&'a str>,
     /// How often it may be tried again after its host died.
     pub retries: u32,
     /// What the caller names the request by: asked twice, it is queued once.
@@ -54,7 +55,8 @@ pub enum Cancelled {
 }
 
 impl Catalog {
-    /// Queues a turn behind those of its session that are there already.
+    /// Queues a turn behind those of its session that are there already, with the skills that its
+    /// agent is given now.
     ///
     /// # Errors
     /// [`CatalogError::TooLarge`] for an input or an answer over 4 MiB;
@@ -81,7 +83,7 @@ impl Catalog {
             component: turn.component,
             input: turn.input,
             answer: None,
-            skills: turn.skills,
+            store: self.store,
             retries: turn.retries,
             request: turn.request,
         };
@@ -91,8 +93,8 @@ impl Catalog {
     }
 
     /// Answers a question: queues a turn that resumes the one that asked, before all others of the
-    /// session. The question stays open until that turn ends well; if it fails, the question can
-    /// be answered again.
+    /// session, with the component and the skills of that one. The question stays open until that
+    /// turn ends well; if it fails, the question can be answered again.
     ///
     /// # Errors
     /// [`CatalogError::NoQuestion`] if that turn waits for no answer;
@@ -104,10 +106,9 @@ impl Catalog {
     async fn try_resume(&self, answer: Resume<'_>) -> Result<Made<TurnId>, CatalogError> {
         let mut changes = self.begin().await?;
         lock_of(&mut changes, answer.question).await?;
-        let asked = "select session_id, component, input, skills from turns where id = $1";
+        let asked = "select session_id, component, input from turns where id = $1";
         let asked = changes.rows(sql(asked).bind(answer.question)).await?.first()?;
-        let (session, component, input, skills): (_, _, String, Option<String>) =
-            asked.ok_or(CatalogError::NoQuestion)?;
+        let (session, component, input): (_, _, String) = asked.ok_or(CatalogError::NoQuestion)?;
         if let Some(earlier) = requested(&mut changes, session, answer.request).await? {
             let is_same = earlier.resumes == Some(answer.question)
                 && earlier.answer.as_deref() == Some(answer.text);
@@ -120,7 +121,7 @@ impl Catalog {
             component,
             input: &input,
             answer: Some(answer.text),
-            skills: skills.as_deref(),
+            store: self.store,
             retries: answer.retries,
             request: answer.request,
         };
@@ -245,7 +246,7 @@ pub(super) struct New<'a> {
     pub(super) component: Sha256,
     pub(super) input: &'a str,
     pub(super) answer: Option<&'a str>,
-    pub(super) skills: Option<&'a str>,
+    pub(super) store: Uuid,
     pub(super) retries: u32,
     pub(super) request: Option<&'a Label>,
 }
@@ -260,7 +261,6 @@ impl New<'_> {
     ) -> Result<TurnId, CatalogError> {
         bounded(Some(self.input), TURN_TEXT_BYTES_MAX)?;
         bounded(self.answer, TURN_TEXT_BYTES_MAX)?;
-        bounded(self.skills, SKILLS_BYTES_MAX)?;
         let queued = "select count(*) from turns where session_id = $1 and state = 'queued'";
         let (queued,): (u64,) = changes.rows(sql(queued).bind(self.session)).await?.one()?;
         if queued >= SESSION_QUEUED_MAX {
@@ -272,14 +272,20 @@ impl New<'_> {
         kept.ok_or(CatalogError::NoComponent)?;
         let lease = Lease { turn: TurnId(new_id()), attempt: self.attempt };
         changes.execute(self.insert(lease, now)).await?;
-        record(changes, lease.turn, &[(lease, &Event::State(TurnState::Queued))], now).await?;
+        let Self { session, store, resumes, .. } = self;
+        let sending = Sending { session, store, given: &[], resumes };
+        let told = sending.send(changes, lease.turn).await?;
+        let queued = Event::State(TurnState::Queued);
+        let entries: Vec<Entry<'_>> =
+            std::iter::once(&queued).chain(&told).map(|event| (lease, event)).collect();
+        record(changes, lease.turn, &entries, now).await?;
         Ok(lease.turn)
     }
 
     fn insert(&self, lease: Lease, now: i64) -> Statement<'_> {
         sql("insert into turns (id, session_id, resumes_id, state, attempt, component, input,
-                answer, skills, retries, request, queued_ms, due_ms, position)
-            values ($1, $2, $3, 'queued', $4, $5, $6, $7, $8, $9, $10, $11, $11,
+                answer, retries, request, queued_ms, due_ms, position)
+            values ($1, $2, $3, 'queued', $4, $5, $6, $7, $8, $9, $10, $10,
                 (select coalesce(max(position), 0) + 1 from turns where session_id = $2))")
         .bind(lease.turn)
         .bind(self.session)
@@ -288,7 +294,6 @@ impl New<'_> {
         .bind(self.component)
         .bind(self.input)
         .bind(self.answer)
-        .bind(self.skills)
         .bind(self.retries)
         .bind(self.request.map(Label::as_str))
         .bind(now)

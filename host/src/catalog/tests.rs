@@ -17,6 +17,7 @@ mod places;
 mod queue;
 mod races;
 mod rows;
+mod skills;
 mod turns;
 mod upgrade;
 mod wakeups;
@@ -162,12 +163,12 @@ fn label(text: &str) -> Label {
 }
 
 fn start(session: SessionId) -> Start<'static> {
-    Start { session, component: COMPONENT, input: "in", answer: None }
+    Start { session, component: COMPONENT, input: "in", answer: None, skills: &[] }
 }
 
 fn turn_of(session: SessionId) -> Enqueue<'static> {
     let (component, input) = (COMPONENT, "in");
-    Enqueue { session, component, input, skills: None, retries: 2, request: None }
+    Enqueue { session, component, input, retries: 2, request: None }
 }
 
 fn answer_to(question: TurnId) -> Resume<'static> {

@@ -3,7 +3,7 @@ use std::fmt;
 use anyhow::anyhow;
 use uuid::Uuid;
 
-use super::{CatalogError, Event};
+use super::{CatalogError, Event, VersionId};
 use crate::scope::{SessionId, Sha256};
 
 /// A turn, as the catalog made it; never used twice.
@@ -92,6 +92,8 @@ pub struct Start<'a> {
     pub input: &'a str,
     /// Set if it answers the session's question; required while one is open.
     pub answer: Option<Answer<'a>>,
+    /// Skills that it is given beside those of its agent, which they come before.
+    pub skills: &'a [VersionId],
 }
 
 /// An answer to a session's question.

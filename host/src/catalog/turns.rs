@@ -1,7 +1,8 @@
 use super::database::{Changes, Row, sql};
-use super::events::record;
+use super::events::{Entry, record};
 use super::expiry::{Why, give_up};
 use super::session::{Ahead, lock};
+use super::skills::Sending;
 use super::turn::{Lease, Question, Start, Turn, TurnId, TurnState};
 use super::{Catalog, CatalogError, Event, integer, new_id, unsigned};
 use crate::limits::{LISTED_TEXT_CHARACTERS_MAX, TURNS_PAGE_MAX};
@@ -11,13 +12,15 @@ impl Catalog {
     /// Begins a turn at once: one at a time in a session, after those that are queued, and only
     /// with the answer while it waits for one. A turn whose host is dead does not stand in the
     /// way: it is sealed as failed. For a process that runs the turn itself and holds the session
-    /// by a lock of its own; if it dies, the turn is not tried again.
+    /// by a lock of its own; if it dies, the turn is not tried again. It is sent the skills that it
+    /// is given, and then those of its agent, or of the turn that it answers.
     ///
     /// # Errors
     /// [`CatalogError::TurnRunning`], [`CatalogError::TurnsQueued`],
     /// [`CatalogError::QuestionOpen`], [`CatalogError::NoQuestion`] if the question was answered
-    /// meanwhile, [`CatalogError::AlreadyAnswered`], [`CatalogError::Deleted`] if the session is
-    /// gone, [`CatalogError::Unavailable`].
+    /// meanwhile, [`CatalogError::AlreadyAnswered`], [`CatalogError::NoSkill`] if a version that it
+    /// is given is not kept, [`CatalogError::Deleted`] if the session is gone,
+    /// [`CatalogError::Unavailable`].
     pub async fn start_turn(&self, start: Start<'_>) -> Result<Lease, CatalogError> {
         self.undone.retried(|| self.try_start(start)).await
     }
@@ -48,8 +51,14 @@ impl Catalog {
             .bind(now)
             .bind(now.saturating_add(integer(self.lease_ms)));
         changes.execute(insert).await?;
-        record(&mut changes, lease.turn, &[(lease, &Event::State(TurnState::Running))], now)
-            .await?;
+        let Start { session, skills: given, .. } = start;
+        let resumes = start.answer.map(|answer| answer.question);
+        let sending = Sending { session, store: self.store, given, resumes };
+        let told = sending.send(&mut changes, lease.turn).await?;
+        let running = Event::State(TurnState::Running);
+        let entries: Vec<Entry<'_>> =
+            std::iter::once(&running).chain(&told).map(|event| (lease, event)).collect();
+        record(&mut changes, lease.turn, &entries, now).await?;
         self.commit(changes).await?;
         Ok(lease)
     }

@@ -168,8 +168,8 @@ impl Catalog {
         self.database.rows(due.bind(SESSION_QUEUED_MAX)).await?.map(due_wakeup)
     }
 
-    /// Turns a wakeup that is due into a queued turn, with the skills that it is sent, unless
-    /// another host did. One that recurs is due again at its next time from now on: times that
+    /// Turns a wakeup that is due into a queued turn, as [`Self::enqueue`] does, unless another host
+    /// did. One that recurs is due again at its next time from now on: times that
     /// nobody was there for are made up for once, and not one by one.
     ///
     /// # Errors
@@ -178,16 +178,14 @@ impl Catalog {
     pub async fn fire(
         &self,
         due: &DueWakeup,
-        skills: Option<&str>,
         retries: u32,
     ) -> Result<Option<TurnId>, CatalogError> {
-        self.undone.retried(|| self.try_fire(due, skills, retries)).await
+        self.undone.retried(|| self.try_fire(due, retries)).await
     }
 
     async fn try_fire(
         &self,
         due: &DueWakeup,
-        skills: Option<&str>,
         retries: u32,
     ) -> Result<Option<TurnId>, CatalogError> {
         let mut changes = self.begin().await?;
@@ -218,7 +216,7 @@ impl Catalog {
             component: due.component,
             input: &found.input,
             answer: None,
-            skills,
+            store: self.store,
             retries,
             request: None,
         };

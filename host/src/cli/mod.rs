@@ -60,6 +60,8 @@ enum Command {
     #[command(subcommand)]
     Workspaces(workspaces::Workspaces),
     #[command(subcommand)]
+    Skills(skills::Skills),
+    #[command(subcommand)]
     Store(store::Store),
     Serve(serve::Serve),
     Token(token::Token),
@@ -75,6 +77,7 @@ impl Command {
             Self::Sessions(sessions) => sessions.run(place).await,
             Self::Agents(agents) => agents.run(place).await,
             Self::Workspaces(workspaces) => workspaces.run(place).await,
+            Self::Skills(skills) => skills.run(place).await,
             Self::Store(store) => store.run(place).await,
             Self::Serve(serve) => serve.run(place).await,
             Self::Token(token) => token.run(place).await,

@@ -25,6 +25,14 @@ pub(super) enum Workspaces {
         /// Which one.
         name: Name,
     },
+    /// Says whose skills agents of all workspaces may be given, or prints it.
+    Platform {
+        /// Whose, from now on.
+        name: Option<Name>,
+        /// Nobody's, from now on.
+        #[arg(long, conflicts_with = "name")]
+        none: bool,
+    },
 }
 
 /// How to show a list.
@@ -48,9 +56,29 @@ impl Workspaces {
                 desk.catalog.remove_workspace(workspace).await?;
                 desk.finish_deletion("workspace", &name).await?;
             }
+            Self::Platform { name: Some(name), .. } => {
+                let workspace = InWorkspace { workspace: name.clone() }.find(&desk.catalog).await?;
+                desk.catalog.set_platform_workspace(Some(workspace)).await?;
+                say(&format!("agents of all workspaces may be given skills of `{name}`"));
+            }
+            Self::Platform { name: None, none: true } => {
+                desk.catalog.set_platform_workspace(None).await?;
+                say("agents are given skills of their own workspace alone");
+            }
+            Self::Platform { name: None, none: false } => print_platform(&desk).await?,
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+async fn print_platform(desk: &Desk) -> Result<(), Failure> {
+    let mut output = Output::new();
+    if let Some(workspace) = desk.catalog.platform_workspace().await?
+        && let Some(record) = desk.catalog.workspace_by_id(workspace).await?
+    {
+        output.line(&record.name)?;
+    }
+    output.flush()
 }
 
 /// Shows workspaces or agents.

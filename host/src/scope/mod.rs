@@ -15,7 +15,7 @@ mod path;
 mod skill;
 
 pub use path::{FolderPath, GuestPath};
-pub use skill::{NoSha256, Sha256, Skill, SkillFile, SkillTable};
+pub use skill::{NoSha256, Sha256, Skill, SkillFile, SkillTable, Slug};
 
 use path::check_rest;
 

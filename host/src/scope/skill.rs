@@ -74,6 +74,38 @@ pub struct SkillFile {
     pub modified_ms: u64,
 }
 
+/// What a skill is called: 1 to 64 of `a` to `z`, `0` to `9` and `-`, of which no `-` starts it, ends
+/// it or follows another. <https://agentskills.io/specification>
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Slug(String);
+
+impl Slug {
+    /// The slug as it was given.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Slug {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for Slug {
+    type Err = Refusal;
+
+    fn from_str(slug: &str) -> Result<Self, Refusal> {
+        let legal = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        let is_whole = !slug.starts_with('-') && !slug.ends_with('-') && !slug.contains("--");
+        if slug.is_empty() || slug.len() > SLUG_BYTES_MAX || !slug.bytes().all(legal) || !is_whole {
+            let rule = "a slug is 1 to 64 of a-z, 0-9 and `-`, of which no `-` starts it, ends it or follows another";
+            return Err(Refusal::invalid("slug", rule));
+        }
+        Ok(Self(slug.to_owned()))
+    }
+}
+
 /// One version of a skill: immutable, its files named by content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skill {
@@ -91,10 +123,21 @@ impl Skill {
         files: impl IntoIterator<Item = (String, SkillFile)>,
     ) -> Result<Self, Refusal> {
         let files: BTreeMap<_, _> = files.into_iter().collect();
-        for path in files.keys() {
-            check_rest(path, path)?;
-        }
+        files.keys().try_for_each(|path| Self::check_path(path))?;
         Ok(Self { owner, files })
+    }
+
+    /// Whether a file of a skill may stand there.
+    ///
+    /// # Errors
+    /// If the path is not a legal one.
+    pub fn check_path(path: &str) -> Result<(), Refusal> {
+        check_rest(path, path)
+    }
+
+    /// Whose it is.
+    pub fn owner(&self) -> WorkspaceId {
+        self.owner
     }
 
     /// Its files, in byte order of their paths below the skill.
@@ -111,16 +154,13 @@ impl SkillTable {
     /// Binds a skill. Where the slug is taken, the first stays reachable and the answer is `false`.
     ///
     /// # Errors
-    /// If `slug` is not 1 to 64 of `a` to `z`, `0` to `9` and `-`.
+    /// If `slug` is no [`Slug`].
     pub fn bind(&mut self, slug: &str, skill: Arc<Skill>) -> Result<bool, Refusal> {
-        let legal = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-        if slug.is_empty() || slug.len() > SLUG_BYTES_MAX || !slug.bytes().all(legal) {
-            return Err(Refusal::invalid("slug", "a slug is 1 to 64 of a-z, 0-9 and `-`"));
-        }
-        if self.0.contains_key(slug) {
+        let Slug(slug) = slug.parse()?;
+        if self.0.contains_key(&slug) {
             return Ok(false);
         }
-        self.0.insert(slug.to_owned(), skill);
+        self.0.insert(slug, skill);
         Ok(true)
     }
 

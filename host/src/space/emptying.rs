@@ -64,7 +64,7 @@ impl Storage {
         }
     }
 
-    async fn bounded<T>(
+    pub(super) async fn bounded<T>(
         &self,
         effect: Effect,
         operation: impl Future<Output = Result<T, StoreError>> + Send,

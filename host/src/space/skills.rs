@@ -1,41 +1,49 @@
-//! Publishing a skill: its files by content, before anything names them.
-
-use std::sync::Arc;
+//! Contents of files of skills: each stands under its hash, whatever names it.
 
 use bytes::Bytes;
-use sha2::Digest;
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
+use sha2::Digest as _;
 
 use super::{Error, Storage};
-use crate::scope::{Sha256, Skill, SkillFile, WorkspaceId, skill_blob};
-use crate::store::{Precondition, StoreError};
+use crate::scope::{ObjectKey, Sha256, WorkspaceId, skill_blob};
+use crate::store::{Effect, Precondition, StoreError};
+
+/// Contents that are stored at once.
+const AT_ONCE: usize = 8;
 
 impl Storage {
-    /// Stores the files of a skill's version, each under its hash, and returns the version.
-    /// Publishing the same content again stores nothing new.
+    /// Stores contents of files, each under its hash. One that is there already is left as it is.
+    /// Whoever names them claims them first, or they may be removed as unused meanwhile.
     ///
     /// # Errors
-    /// `invalid` if a path is not legal; `unavailable` if storage fails, and then nothing names
-    /// what was stored.
-    pub async fn publish_skill(
-        self: &Arc<Self>,
+    /// `unavailable` if storage fails; some may be stored then.
+    pub async fn keep_blobs(
+        &self,
         owner: WorkspaceId,
-        files: impl IntoIterator<Item = (String, Bytes)> + Send,
-    ) -> Result<Skill, Error> {
-        let modified_ms = self.clock.now_ms();
-        let mut contents = Vec::new();
-        let mut table = Vec::new();
-        for (path, bytes) in files {
-            let sha256 = Sha256(sha2::Sha256::digest(&bytes).into());
-            table.push((path, SkillFile { sha256, size: bytes.len() as u64, modified_ms }));
-            contents.push((sha256, bytes));
-        }
-        let skill = Skill::new(owner, table)?;
-        for (sha256, bytes) in contents {
-            match self.store.put(&skill_blob(owner, sha256), bytes, &Precondition::IfAbsent).await {
-                Ok(_) | Err(StoreError::PreconditionFailed) => {}
-                Err(error) => return Err(Error::from_store(error, "the skill")),
+        contents: impl IntoIterator<Item = Bytes> + Send,
+    ) -> Result<(), Error> {
+        let puts: Vec<_> = contents.into_iter().map(|bytes| self.keep_blob(owner, bytes)).collect();
+        stream::iter(puts).buffer_unordered(AT_ONCE).try_collect().await
+    }
+
+    async fn keep_blob(&self, owner: WorkspaceId, bytes: Bytes) -> Result<(), Error> {
+        let key = skill_blob(owner, Sha256(sha2::Sha256::digest(&bytes).into()));
+        let put = async {
+            match self.store.put(&key, bytes, &Precondition::IfAbsent).await {
+                Ok(_) | Err(StoreError::PreconditionFailed) => Ok(()),
+                Err(error) => Err(error),
             }
-        }
-        Ok(skill)
+        };
+        self.bounded(Effect::Unknown, put).await
+    }
+
+    /// Removes contents of files. Those that are not there are no error.
+    ///
+    /// # Errors
+    /// `unavailable` if storage fails; some may be gone then.
+    pub async fn drop_blobs(&self, owner: WorkspaceId, contents: &[Sha256]) -> Result<(), Error> {
+        let keys: Vec<ObjectKey> =
+            contents.iter().map(|sha256| skill_blob(owner, *sha256)).collect();
+        self.bounded(Effect::Unknown, self.store.delete_many(&keys)).await
     }
 }

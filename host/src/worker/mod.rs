@@ -19,6 +19,7 @@ use crate::catalog::{Catalog, CatalogError, Claimed, Lease, Watch};
 use crate::engine::{Component, Engine};
 use crate::limits::{TURN_ADMISSION_BYTES, WATCH_LOOK_MS};
 use crate::scope::Sha256;
+use crate::skills::Shelf;
 use crate::space::Storage;
 
 mod lease;
@@ -54,6 +55,7 @@ struct Inner {
     /// A turn ended: there is room again, and its session may have another one.
     freed: Notify,
     components: Mutex<LruCache<Sha256, Component>>,
+    skills: Shelf,
 }
 
 /// What a worker works with.
@@ -84,6 +86,7 @@ impl Worker {
             places: Arc::new(Semaphore::new(turns_max.min(Semaphore::MAX_PERMITS))),
             freed: Notify::new(),
             components: Mutex::new(LruCache::new(COMPONENTS_MAX)),
+            skills: Shelf::default(),
         }))
     }
 

@@ -9,7 +9,7 @@ use super::lease::{Journal, Keeper};
 use super::{Inner, record, told};
 use crate::catalog::{CatalogError, Claimed, Finish, Lease};
 use crate::engine::{Bounds, Cancel, Component, End, Report, Request};
-use crate::scope::{MountTable, Sha256, SkillTable};
+use crate::scope::{MountTable, Sha256};
 use crate::settings::Effective;
 use crate::space::Space;
 
@@ -86,7 +86,8 @@ async fn prepare(inner: &Inner, claimed: &Claimed) -> Result<Ready, Unready> {
     let coordinates = claimed.coordinates;
     let cascade = inner.catalog.cascade(coordinates.workspace, Some(coordinates.agent)).await?;
     let effective = Effective::read(inner.storage.limits(), cascade.levels());
-    let table = MountTable::new(coordinates, effective.grant(), SkillTable::default());
+    let skills = inner.skills.table(&inner.catalog, claimed.lease.turn).await?;
+    let table = MountTable::new(coordinates, effective.grant(), skills);
     let space = inner.storage.space_spilling_over(effective.spill_bytes.value.bytes(), table);
     let component = component(inner, claimed.component).await?;
     Ok(Ready { component, space, bounds: bounds(&effective) })

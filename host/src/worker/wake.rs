@@ -29,7 +29,7 @@ pub(super) async fn wake(inner: Arc<Inner>) {
 
 async fn fire_due(inner: &Inner) -> Result<(), CatalogError> {
     for due in inner.catalog.due_wakeups(AT_ONCE).await? {
-        match inner.catalog.fire(&due, None, TURN_RETRIES_MAX).await {
+        match inner.catalog.fire(&due, TURN_RETRIES_MAX).await {
             Ok(_) => {}
             // It stays due, and the others are not held up by it.
             Err(error @ CatalogError::Unavailable { .. }) => return Err(error),

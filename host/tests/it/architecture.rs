@@ -16,8 +16,12 @@ const EDGES: &[(&str, &[&str])] = &[
     ("catalog", &["clock", "limits", "scope"]),
     ("engine", &["buffer", "clock", "limits", "scope", "space", "store"]),
     ("settings", &["limits", "scope"]),
-    ("api", &["catalog", "clock", "engine", "limits", "scope", "settings", "space", "store"]),
-    ("worker", &["catalog", "engine", "limits", "scope", "settings", "space"]),
+    ("skills", &["catalog", "limits", "scope", "space"]),
+    (
+        "api",
+        &["catalog", "clock", "engine", "limits", "scope", "settings", "skills", "space", "store"],
+    ),
+    ("worker", &["catalog", "engine", "limits", "scope", "settings", "skills", "space"]),
 ];
 
 /// Crates that one module alone may name: everything else is handed its types.
@@ -37,6 +41,8 @@ const NARROWED: &[(&str, &[&str])] = &[
     ("hyper", &["api"]),
     ("jsonwebtoken", &["api"]),
     ("prometheus", &["api"]),
+    ("multer", &["api"]),
+    ("serde_saphyr", &["skills"]),
     ("zip", &["api"]),
     ("toml", &["cli"]),
 ];

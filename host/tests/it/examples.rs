@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::guests::guest;
+use crate::space::publish;
 
 const PENGUINS: &[u8] = include_bytes!("../../../examples/data/penguins.csv");
 const SKILL_PAGE: &[u8] = include_bytes!("../../../examples/skills/csv-report/SKILL.md");
@@ -53,7 +54,7 @@ impl Host {
         let guest = engine.load(guest).await.unwrap();
         let files = [("SKILL.md", SKILL_PAGE), ("guide.md", GUIDE)];
         let files = files.map(|(path, bytes)| (path.to_owned(), Bytes::from_static(bytes)));
-        let skill = storage.publish_skill(WORKSPACE, files).await.unwrap();
+        let skill = publish(&storage, WORKSPACE, files).await;
         let mut skills = SkillTable::default();
         skills.bind("csv-report", Arc::new(skill)).unwrap();
         let host = Self { engine, storage, guest, skills };
@@ -201,7 +202,7 @@ async fn reach_tells_of_an_open_way() {
     let host = Host::new(&reach).await;
     let mut skills = SkillTable::default();
     let files = [("SKILL.md".to_owned(), Bytes::from_static(b"secret"))];
-    let payroll = host.storage.publish_skill(WORKSPACE, files).await.unwrap();
+    let payroll = publish(&host.storage, WORKSPACE, files).await;
     skills.bind("payroll", Arc::new(payroll)).unwrap();
     let host = Host { skills, ..host };
     let end = host.turn(ANALYST_A, "", None).await;

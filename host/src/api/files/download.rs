@@ -24,13 +24,21 @@ pub(in crate::api) async fn get<P: Place>(
     conditions: Conditions,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let reader = files.open(&path).await?;
+    answer(files.open(&path).await?, &conditions, &headers)
+}
+
+/// A file that was opened, or a range of it, or that its reader has it already.
+pub(in crate::api) fn answer(
+    reader: Reader,
+    conditions: &Conditions,
+    headers: &HeaderMap,
+) -> Result<Response, Problem> {
     let file = reader.file().clone();
     if conditions.on_read(&file)? == Reading::NotModified {
         return Ok(not_modified(&file));
     }
     let asked = match conditions.allow_range(&file) {
-        true => asked(&headers, file.size),
+        true => asked(headers, file.size),
         false => Asked::Whole,
     };
     Ok(match asked {

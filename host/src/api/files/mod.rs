@@ -21,7 +21,7 @@ mod archive;
 mod download;
 
 pub(super) use archive::archive;
-pub(super) use download::{get, head};
+pub(super) use download::{answer, get, head};
 
 /// Which files to list.
 #[derive(Debug, Deserialize)]

@@ -96,8 +96,8 @@ impl Conversation<Talking> {
         let component = catalog.component_of(self.agent).await?;
         let component = component.ok_or(CatalogError::NoComponent)?;
         let retries = TURN_RETRIES_MAX;
-        let (session, skills) = (self.session, None);
-        let turn = Enqueue { session, component, input, skills, retries, request };
+        let session = self.session;
+        let turn = Enqueue { session, component, input, retries, request };
         Ok(catalog.enqueue(turn).await?)
     }
 

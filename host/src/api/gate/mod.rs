@@ -21,11 +21,13 @@ use super::token::{Caller, TokenError, Verifier};
 use crate::catalog::{Catalog, Label, LabelError};
 use crate::engine::Engine;
 use crate::limits::{
-    HOST_ARCHIVES_MAX, HOST_COMPONENT_UPLOADS_MAX, HOST_FOLLOWERS_MAX, HOST_SPILLS_MAX,
+    HOST_ARCHIVES_MAX, HOST_COMPONENT_UPLOADS_MAX, HOST_FOLLOWERS_MAX, HOST_PUBLISHES_MAX,
+    HOST_SPILLS_MAX,
 };
 use crate::scope::{AgentId, SessionId, WorkspaceId};
 use crate::space::Storage;
 
+mod collecting;
 mod components;
 mod conversation;
 mod desks;
@@ -33,6 +35,7 @@ mod emptying;
 mod files;
 mod find;
 mod health;
+mod skills;
 
 pub(super) use conversation::{Conversation, Follower, Reading, Talking};
 pub(super) use desks::{
@@ -41,6 +44,7 @@ pub(super) use desks::{
 };
 pub(super) use files::{Files, InAgent, InSession, InWorkspace, Place, Way};
 pub(super) use health::{Health, Ready};
+pub(super) use skills::{Browsing, Publishing};
 
 use find::Found;
 use health::Known;
@@ -59,6 +63,7 @@ struct Shared {
     archives: Arc<Semaphore>,
     followers: Arc<Semaphore>,
     uploads: Arc<Semaphore>,
+    publishes: Arc<Semaphore>,
     spills: Arc<Semaphore>,
     metrics: Metrics,
     known: Known,
@@ -86,6 +91,7 @@ impl Host {
             archives,
             followers: room(HOST_FOLLOWERS_MAX),
             uploads: room(HOST_COMPONENT_UPLOADS_MAX),
+            publishes: room(HOST_PUBLISHES_MAX),
             spills,
             metrics,
             known: Known::default(),

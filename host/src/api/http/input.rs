@@ -81,6 +81,36 @@ part!(
     "component"
 );
 
+part!(
+    /// What a skill is called.
+    SkillPart,
+    "skill"
+);
+part!(
+    /// Which version of a skill.
+    VersionPart,
+    "version"
+);
+
+/// Which file of a version of a skill.
+#[derive(Debug)]
+pub(in crate::api) struct VersionFile {
+    pub(in crate::api) skill: String,
+    pub(in crate::api) version: String,
+    pub(in crate::api) path: String,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for VersionFile {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let SkillPart(skill) = SkillPart::from_request_parts(parts, state).await?;
+        let VersionPart(version) = VersionPart::from_request_parts(parts, state).await?;
+        let FilePath(path) = FilePath::from_request_parts(parts, state).await?;
+        Ok(Self { skill, version, path })
+    }
+}
+
 /// A body of JSON; what it does not have or not so is refused.
 #[derive(Debug)]
 pub(in crate::api) struct Json<T>(pub(in crate::api) T);

@@ -3,5 +3,6 @@
 pub(super) mod conditions;
 pub(super) mod disposition;
 pub(super) mod input;
+pub(super) mod multipart;
 pub(super) mod range;
 pub(super) mod tags;

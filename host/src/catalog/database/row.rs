@@ -4,6 +4,7 @@ use sqlx::postgres::PgRow;
 use sqlx::sqlite::SqliteRow;
 use uuid::Uuid;
 
+use super::super::skills::{SkillId, VersionId};
 use super::super::turn::TurnId;
 use super::super::{CatalogError, unsigned};
 use super::statement::unescaped;
@@ -157,7 +158,7 @@ macro_rules! ids {
         }
     )*};
 }
-ids!(WorkspaceId, AgentId, SessionId, TurnId);
+ids!(WorkspaceId, AgentId, SessionId, TurnId, SkillId, VersionId);
 
 macro_rules! nullable {
     ($($kind:ty),*) => {$(
@@ -169,7 +170,7 @@ macro_rules! nullable {
         }
     )*};
 }
-nullable!(Uuid, AgentId, TurnId, Sha256);
+nullable!(Uuid, WorkspaceId, AgentId, TurnId, Sha256);
 
 macro_rules! tuples {
     ($($($kind:ident $at:literal)*;)*) => {$(

@@ -7,6 +7,7 @@ use sqlx::{AssertSqlSafe, Postgres, Sqlite};
 use uuid::Uuid;
 
 use super::super::integer;
+use super::super::skills::{SkillId, VersionId};
 use super::super::turn::TurnId;
 use crate::scope::{AgentId, SessionId, Sha256, WorkspaceId};
 
@@ -31,6 +32,16 @@ pub(in super::super) enum Value<'a> {
     Text(Option<Cow<'a, str>>),
     Integer(Option<i64>),
     Bytes(&'a [u8]),
+}
+
+/// The places of so many rows of so many values, as they stand after `values`.
+pub(in super::super) fn places(rows: usize, width: usize) -> String {
+    let row = |at: usize| {
+        let places: Vec<_> =
+            (1..=width).map(|column| format!("${}", at * width + column)).collect();
+        format!("({})", places.join(", "))
+    };
+    (0..rows).map(row).collect::<Vec<_>>().join(", ")
 }
 
 impl<'a> Statement<'a> {
@@ -175,7 +186,7 @@ macro_rules! written {
         }
     )*};
 }
-written!(Uuid, WorkspaceId, AgentId, SessionId, TurnId, Sha256);
+written!(Uuid, WorkspaceId, AgentId, SessionId, TurnId, SkillId, VersionId, Sha256);
 
 #[cfg(test)]
 mod tests {

@@ -39,6 +39,12 @@ async fn everything(desk: &Desk) -> Vec<String> {
         "select sha256 from components order by 1",
         "select name || number || sha256 from component_snapshots order by 1",
         "select kind || id from storage_deletions order by 1",
+        "select slug || latest from skills order by 1",
+        "select slug || number || coalesce(skill_id, '') from skill_versions order by id",
+        "select version_id || path || sha256 from skill_version_files order by 1",
+        "select sha256 || kept_until_ms || coalesce(condemned_ms, 0) from skill_blobs order by 1",
+        "select skill_id || position || coalesce(number, 0) from agent_skills order by 1",
+        "select turn_id || position || version_id from turn_skills order by 1",
     ] {
         let rows = desk.catalog.database.rows(sql(query)).await.unwrap();
         all.extend(rows.all::<(String,)>().unwrap().into_iter().map(|(row,)| row));
@@ -66,7 +72,7 @@ on_both! {
 
         desk.pass(10);
         let due = catalog.due_wakeups(10).await.unwrap();
-        broken_anywhere(desk, || catalog.fire(&due[0], Some("[]"), 1)).await;
+        broken_anywhere(desk, || catalog.fire(&due[0], 1)).await;
         broken_anywhere(desk, || catalog.add_wakeup(session, &When::At(5), "again")).await;
         claim_one(catalog).await;
         desk.pass(LEASE_MS + 1);
@@ -83,5 +89,27 @@ on_both! {
         broken_anywhere(desk, || catalog.set_agent_component(agent, Some(&pinned))).await;
         desk.pass(LEASE_MS);
         broken_anywhere(desk, || catalog.remove_workspace(workspace)).await;
+    }
+
+    async fn a_crash_while_skills_change_leaves_nothing_half_done(desk: &Desk) {
+        let (agent, session) = desk.ready().await;
+        let (workspace, _, _) = desk.session().await;
+        let catalog = &desk.catalog;
+        let files = skills::skill(workspace, &[("SKILL.md", 1), ("a", 2)]);
+        broken_anywhere(desk, || skills::claim(catalog, &files)).await;
+        let slug = "pdf".parse().unwrap();
+        let version = NewVersion { slug: &slug, description: "x", skill: &files };
+        broken_anywhere(desk, || catalog.publish(version)).await;
+        let bind = Bind { slug: &slug, of: SkillOf::Workspace, version: None };
+        broken_anywhere(desk, || catalog.bind_skill(agent, bind)).await;
+        broken_anywhere(desk, || catalog.enqueue(turn_of(session))).await;
+        broken_anywhere(desk, || catalog.keep_unlisted(version)).await;
+        broken_anywhere(desk, || catalog.remove_skill(workspace, &slug)).await;
+        catalog.remove_session(session).await.unwrap();
+        desk.pass(crate::limits::SKILL_GRACE_MS + 1);
+        broken_anywhere(desk, || catalog.drop_unlisted_versions(10)).await;
+        let condemned = broken_anywhere(desk, || catalog.condemn_blobs(10)).await;
+        assert_eq!(condemned.len(), 2);
+        broken_anywhere(desk, || catalog.settle_blobs(&condemned)).await;
     }
 }

@@ -83,7 +83,7 @@ on_both! {
         let (_, session) = desk.ready().await;
         let catalog = &desk.catalog;
         for input in ["1", "2"] {
-            catalog.enqueue(Enqueue { input, skills: Some("[1]"), ..turn_of(session) }).await.unwrap();
+            catalog.enqueue(Enqueue { input, ..turn_of(session) }).await.unwrap();
         }
         let asking = claim_one(catalog).await;
         catalog.finish_turn(asking.lease, &asked("which?")).await.unwrap();
@@ -97,7 +97,6 @@ on_both! {
         let claimed = claim_one(catalog).await;
         assert_eq!(claimed.lease.turn, resumed.id());
         assert_eq!((claimed.input.as_str(), claimed.answer.as_deref()), ("1", Some("that")));
-        assert_eq!(claimed.skills.as_deref(), Some("[1]"));
         catalog.finish_turn(claimed.lease, &failed(Failure::Trapped)).await.unwrap();
         assert_eq!(catalog.claim("host", 1).await.unwrap(), [], "the question is open again");
         catalog.resume(answer_to(asking.lease.turn)).await.unwrap();

@@ -14,7 +14,7 @@ on_both! {
             tokio::spawn(async move {
                 let mut fired = Vec::new();
                 for due in catalog.due_wakeups(10).await.unwrap() {
-                    fired.extend(catalog.fire(&due, Some("[]"), 1).await.unwrap());
+                    fired.extend(catalog.fire(&due, 1).await.unwrap());
                 }
                 fired
             })
@@ -24,7 +24,6 @@ on_both! {
         let [turn] = fired.as_slice() else { panic!("{fired:?}") };
         let claimed = claim_one(&desk.catalog).await;
         assert_eq!((claimed.lease.turn, claimed.input.as_str()), (*turn, "now"));
-        assert_eq!(claimed.skills.as_deref(), Some("[]"));
         let firings = desk.catalog.firings(session, 10).await.unwrap();
         assert_eq!(firings, [Firing { wakeup: once, due_ms, fired_ms: due_ms, turn: *turn }]);
         assert_eq!(desk.catalog.wakeups(session).await.unwrap(), []);
@@ -40,8 +39,8 @@ on_both! {
         assert_eq!(desk.catalog.wakeups(session).await.unwrap()[0].due_ms, hour);
         desk.clock.0.store(5 * hour + 1, Ordering::Relaxed);
         let due = desk.catalog.due_wakeups(10).await.unwrap();
-        assert!(desk.catalog.fire(&due[0], None, 0).await.unwrap().is_some());
-        assert_eq!(desk.catalog.fire(&due[0], None, 0).await.unwrap(), None);
+        assert!(desk.catalog.fire(&due[0], 0).await.unwrap().is_some());
+        assert_eq!(desk.catalog.fire(&due[0], 0).await.unwrap(), None);
         let next = &desk.catalog.wakeups(session).await.unwrap()[0];
         assert_eq!((next.id, next.due_ms, next.cron.as_ref()), (id, 6 * hour, Some(&hourly)));
         assert_eq!(desk.catalog.due_wakeups(10).await.unwrap(), []);
@@ -61,7 +60,7 @@ on_both! {
         assert_eq!((due.len(), due[0].component), (1, COMPONENT));
         assert_eq!(desk.another("elsewhere").await.due_wakeups(10).await.unwrap(), []);
         desk.catalog.remove_session(session).await.unwrap();
-        assert_eq!(desk.catalog.fire(&due[0], None, 0).await.unwrap(), None);
+        assert_eq!(desk.catalog.fire(&due[0], 0).await.unwrap(), None);
         assert_eq!(desk.count("select count(*) from wakeups").await, 0);
     }
 

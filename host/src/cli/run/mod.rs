@@ -53,7 +53,8 @@ pub(super) struct Run {
     answer: Option<TextArgument>,
     #[command(flatten)]
     names: InSession,
-    /// Gives the turn a skill: a slug, and the directory that holds its files.
+    /// Gives the turn a skill beside those of its agent: a slug, and the directory that holds its
+    /// files.
     #[arg(long = "skill", value_name = "SLUG=DIR")]
     skills: Vec<SkillArgument>,
     /// What the turn may do in a scope: `agent=` or `workspace=`, then `none`, `read-only` or
@@ -74,8 +75,8 @@ impl Run {
                 return Err(Failure::Cancelled("cancelled before the turn began".to_owned()));
             }
         };
-        let lease = prepared.start(&self).await?;
-        let Prepared { desk, engine, guest, space, input, answer, ours, .. } = prepared;
+        let (lease, space) = prepared.start(&self).await?;
+        let Prepared { desk, engine, guest, input, answer, ours, .. } = prepared;
         let request = Request { input, answer, attempt: lease.attempt, ..Request::default() };
         let watch = Watch::start(if self.json { Pieces::Kept } else { Pieces::Printed });
         let keeper = Keeper::new(Catalog::clone(&desk.catalog), desk.storage.limits(), lease);

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use bailiwick::catalog::{Answer, CatalogError, Lease, Question, Start};
+use bailiwick::catalog::{Answer, CatalogError, Lease, Question, Start, VersionId};
 use bailiwick::engine::{Allocation, Component, Engine, EngineOptions};
 use bailiwick::limits::Limits;
-use bailiwick::scope::{Coordinates, Deletion, MountTable, SessionId, Sha256, WorkspaceId};
+use bailiwick::scope::{Coordinates, Deletion, Grant, MountTable, SessionId, Sha256};
+use bailiwick::skills::Shelf;
 use bailiwick::space::Space;
 use sha2::Digest;
 
@@ -28,14 +29,15 @@ pub(super) struct Prepared {
     pub(super) desk: Desk,
     pub(super) engine: Engine,
     pub(super) guest: Guest,
-    pub(super) space: Space,
     pub(super) input: String,
     pub(super) answer: Option<String>,
     /// No other process runs a turn of the session.
     pub(super) ours: Running,
     question: Option<Question>,
-    workspace: WorkspaceId,
+    coordinates: Coordinates,
     session: SessionId,
+    grant: Grant,
+    skills: Vec<VersionId>,
 }
 
 /// Whose turn it is, what runs, and what it answers.
@@ -63,22 +65,41 @@ impl Prepared {
         };
         let (workspace, agent, session) = ids;
         let ours = Running::take(&desk.data_dir, session).await?;
-        let skills = skills::publish(&desk.storage, workspace, skills).await?;
+        let skills = skills::keep(&desk, workspace, &skills).await?;
         let coordinates = Coordinates { workspace, agent, session: Some(session) };
-        let space = desk.storage.space(MountTable::new(coordinates, grant, skills));
         let asked = question.as_ref().map(|question| question.input.clone());
         let input = input.or(asked).unwrap_or_default();
-        Ok(Self { desk, engine, guest, space, input, answer, ours, question, workspace, session })
+        Ok(Self {
+            desk,
+            engine,
+            guest,
+            input,
+            answer,
+            ours,
+            question,
+            coordinates,
+            session,
+            grant,
+            skills,
+        })
     }
 
-    /// Writes the turn down as running.
-    pub(super) async fn start(&self, run: &Run) -> Result<Lease, Failure> {
+    /// Writes the turn down as running; its space has the skills that it was sent.
+    pub(super) async fn start(&self, run: &Run) -> Result<(Lease, Space), Failure> {
+        let lease = self.begin(run).await?;
+        let skills = Shelf::default().table(&self.desk.catalog, lease.turn).await?;
+        let table = MountTable::new(self.coordinates, self.grant, skills);
+        Ok((lease, self.desk.storage.space(table)))
+    }
+
+    async fn begin(&self, run: &Run) -> Result<Lease, Failure> {
         let answers = self.question.as_ref().zip(self.answer.as_deref());
         let start = Start {
             session: self.session,
             component: self.guest.sha256,
             input: &self.input,
             answer: answers.map(|(question, text)| Answer { question: question.turn, text }),
+            skills: &self.skills,
         };
         match self.desk.catalog.start_turn(start).await {
             Ok(lease) => Ok(lease),
@@ -93,8 +114,9 @@ impl Prepared {
     /// id is never used again, so nobody else's files can be meant.
     async fn take_back_skills(&self, run: &Run) -> Result<(), Failure> {
         let name = &run.names.agent.workspace.workspace;
-        if self.desk.catalog.workspace(name).await? != Some(self.workspace) {
-            self.desk.storage.empty(Deletion::Workspace(self.workspace)).await?;
+        let workspace = self.coordinates.workspace;
+        if self.desk.catalog.workspace(name).await? != Some(workspace) {
+            self.desk.storage.empty(Deletion::Workspace(workspace)).await?;
         }
         Ok(())
     }

@@ -134,6 +134,7 @@ impl Serve {
         let address = listener.local_addr().unwrap_or(self.listen);
         say(&format!("serving http://{address}"));
         let emptying = tokio::spawn(api.emptying());
+        let collecting = tokio::spawn(api.collecting());
         let (stop, mut stopping) = watch::channel(false);
         let worker = Worker::new(WorkerOptions {
             catalog,
@@ -156,6 +157,7 @@ impl Serve {
         };
         let served = api.serve(listener, self.options(), stopped).await;
         emptying.abort();
+        collecting.abort();
         if let Err(error) = working.await {
             tracing::error!(%error, "the worker did not end well");
         }

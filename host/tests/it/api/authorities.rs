@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::http::{Method, Request, StatusCode};
 use bailiwick::api::authority::Authority;
 use bailiwick::api::{Api, On, Right, Route};
-use bailiwick::catalog::{Enqueue, When};
+use bailiwick::catalog::{Bind, Enqueue, SkillOf, When};
 use bailiwick::scope::{AgentId, WorkspaceId};
 use uuid::Uuid;
 
@@ -24,12 +24,16 @@ fn path(route: &Route, ids: &BTreeMap<&str, String>) -> String {
 async fn busy() -> (Door, BTreeMap<&'static str, String>) {
     let door = Door::new().await;
     let component = door.employ().await;
-    let (session, skills, request) = (door.session, None, None);
-    let turn = Enqueue { session, component, input: "", skills, retries: 0, request };
+    let (session, request) = (door.session, None);
+    let turn = Enqueue { session, component, input: "", retries: 0, request };
     let turn = door.catalog.enqueue(turn).await.unwrap().id().to_string();
     let wakeup = door.catalog.add_wakeup(session, &When::At(u64::MAX), "").await.unwrap();
     let mut ids = ids(&door);
     ids.extend([("turn", turn), ("wakeup", wakeup.to_string())]);
+    door.publish(&[("SKILL.md", super::skills::PAGE.as_bytes())]).await;
+    let slug = "pdf".parse().unwrap();
+    let bind = Bind { slug: &slug, of: SkillOf::Workspace, version: None };
+    door.catalog.bind_skill(door.agent, bind).await.unwrap();
     (door, ids)
 }
 
@@ -44,14 +48,22 @@ fn ids(door: &Door) -> BTreeMap<&'static str, String> {
         ("turn", nobodys().to_string()),
         ("wakeup", nobodys().to_string()),
         ("component", "echo".to_owned()),
+        ("skill", "pdf".to_owned()),
+        ("version", "1".to_owned()),
     ])
 }
 
 fn nobodys_ids() -> BTreeMap<&'static str, String> {
     let id = nobodys().to_string();
     let ids = ["session", "agent", "workspace", "turn", "wakeup"].map(|name| (name, id.clone()));
-    let others =
-        [("*path", "session/a"), ("subject", "carol"), ("token", "t"), ("component", "echo")];
+    let others = [
+        ("*path", "session/a"),
+        ("subject", "carol"),
+        ("token", "t"),
+        ("component", "echo"),
+        ("skill", "pdf"),
+        ("version", "1"),
+    ];
     let others = others.map(|(name, value)| (name, value.to_owned()));
     ids.into_iter().chain(others).collect()
 }

@@ -28,6 +28,7 @@ mod documents;
 mod files;
 mod operation;
 mod places;
+pub(crate) mod skills;
 mod sockets;
 mod turns;
 

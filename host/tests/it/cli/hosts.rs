@@ -72,9 +72,9 @@ async fn queue(catalog: &Catalog, guest: &str) -> Vec<(SessionId, TurnId)> {
                 { "do": "say", "part": "working" },
                 { "do": "write", "path": format!("session/{turn}"), "bytes": "x" },
             ]);
-            let (input, skills, request) = (steps.to_string(), None, None);
+            let (input, request) = (steps.to_string(), None);
             let retries = 3;
-            let turn = Enqueue { session, component, input: &input, skills, retries, request };
+            let turn = Enqueue { session, component, input: &input, retries, request };
             turns.push((session, catalog.enqueue(turn).await.unwrap().id()));
         }
     }

@@ -16,3 +16,4 @@ mod postgres;
 mod run;
 mod s3;
 mod serve;
+mod skills;

@@ -27,14 +27,27 @@ impl Serving {
     }
 
     /// One request, on a connection of its own.
-    fn ask(&self, method: &str, path: &str, token: &str, body: &str) -> String {
+    pub(super) fn ask(&self, method: &str, path: &str, token: &str, body: &str) -> String {
+        self.send(method, path, token, "application/json", body.as_bytes())
+    }
+
+    /// As [`Self::ask`], with a body of another kind.
+    pub(super) fn send(
+        &self,
+        method: &str,
+        path: &str,
+        token: &str,
+        kind: &str,
+        body: &[u8],
+    ) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let length = body.len();
         write!(
             stream,
-            "{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\nauthorization: Bearer {token}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+            "{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\nauthorization: Bearer {token}\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\n\r\n"
         )
         .unwrap();
+        stream.write_all(body).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         answer
@@ -49,7 +62,7 @@ impl Serving {
     }
 }
 
-fn json(answer: &str) -> serde_json::Value {
+pub(super) fn json(answer: &str) -> serde_json::Value {
     serde_json::from_str(answer.split("\r\n\r\n").nth(1).unwrap()).unwrap()
 }
 

@@ -6,10 +6,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bailiwick::clock::Clock;
 use bailiwick::limits::Limits;
 use bailiwick::scope::{
-    Access, AgentId, Coordinates, Grant, MountTable, SessionId, SkillTable, WorkspaceId,
+    Access, AgentId, Coordinates, Grant, MountTable, SessionId, Sha256, Skill, SkillFile,
+    SkillTable, WorkspaceId,
 };
 use bailiwick::space::{Error, Space, Storage};
 use bailiwick::store::{MemoryStore, ObjectStore, Precondition};
+use bytes::Bytes;
+use sha2::Digest as _;
 use uuid::Uuid;
 
 use crate::faulty::Faulty;
@@ -87,11 +90,27 @@ impl World {
         let files = [("guide.md", "read me"), ("forms/a.txt", "a"), ("forms/b.txt", "b")];
         let files = files.map(|(path, text)| (path.to_owned(), text.into()));
         let owner = self.coordinates.workspace;
-        let skill = self.storage.publish_skill(owner, files).await.unwrap();
+        let skill = publish(&self.storage, owner, files).await;
         let mut skills = SkillTable::default();
         skills.bind("pdf", Arc::new(skill)).unwrap();
         self.storage.space(MountTable::new(self.coordinates, Grant::default(), skills))
     }
+}
+
+/// A version of a skill whose files are stored, and that no catalog knows.
+pub(crate) async fn publish(
+    storage: &Arc<Storage>,
+    owner: WorkspaceId,
+    files: impl IntoIterator<Item = (String, Bytes)>,
+) -> Skill {
+    let (mut table, mut contents) = (Vec::new(), Vec::new());
+    for (path, bytes) in files {
+        let sha256 = Sha256(sha2::Sha256::digest(&bytes).into());
+        table.push((path, SkillFile { sha256, size: bytes.len() as u64, modified_ms: 7 }));
+        contents.push(bytes);
+    }
+    storage.keep_blobs(owner, contents).await.unwrap();
+    Skill::new(owner, table).unwrap()
 }
 
 pub(crate) fn coordinates(seed: u128) -> Coordinates {

@@ -21,6 +21,7 @@ use tokio::task::JoinHandle;
 use crate::faulty::Faulty;
 
 mod leases;
+mod skills;
 mod turns;
 
 /// Longest that a test waits for something to happen.
@@ -87,7 +88,7 @@ impl Platform {
     }
 
     async fn ask(&self, session: SessionId, component: Sha256, input: &str) -> TurnId {
-        let turn = Enqueue { session, component, input, skills: None, retries: 1, request: None };
+        let turn = Enqueue { session, component, input, retries: 1, request: None };
         self.catalog.enqueue(turn).await.unwrap().id()
     }
 
