@@ -23,6 +23,7 @@ mod metrics;
 mod openapi;
 mod places;
 mod problem;
+mod receipts;
 mod router;
 mod serve;
 mod skills;

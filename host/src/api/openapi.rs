@@ -37,6 +37,7 @@ pub(super) fn document() -> Value {
                 "File": file(),
                 "Turn": turn(),
                 "Component": component(),
+                "Receipt": receipt(),
                 "SkillVersion": skill_version(),
                 "GivenSkill": given_skill(),
                 "Settings": { "type": "object", "additionalProperties": said() },
@@ -314,6 +315,12 @@ impl Shape {
                 refused: &["413", "415"],
                 ..Self::default()
             },
+            ("GET", "receipts") => Self {
+                query: vec![("before", string()), ("limit", integer())],
+                answer: answer(page_of(reference("Receipt"))),
+                done: &["200"],
+                ..Self::default()
+            },
             ("GET", "skills") if route.needs.on == On::Agent => Self {
                 answer: answer(object(&[("items", list_of(reference("GivenSkill")))])),
                 done: &["200"],
@@ -451,6 +458,21 @@ fn whose() -> Value {
 
 fn platform() -> Value {
     object(&[("workspace", json!({ "type": ["string", "null"], "format": "uuid" }))])
+}
+
+fn receipt() -> Value {
+    let maybe = || json!({ "type": ["string", "null"] });
+    object(&[
+        ("id", string()),
+        ("agent", string()),
+        ("session", maybe()),
+        ("turn", maybe()),
+        ("subject", maybe()),
+        ("from", string()),
+        ("to", string()),
+        ("revision", string()),
+        ("at_ms", integer()),
+    ])
 }
 
 fn skill_version() -> Value {

@@ -40,17 +40,22 @@ pub(super) struct Opened {
 
 impl ListOptions {
     pub(super) fn limit(&self) -> Result<u32, Problem> {
-        let limit = self.limit.unwrap_or(CATALOG_PAGE_ROWS_MAX);
-        if (1..=CATALOG_PAGE_ROWS_MAX).contains(&limit) {
-            return Ok(limit);
-        }
-        let detail = format!("a limit is 1 to {CATALOG_PAGE_ROWS_MAX}");
-        Err(Problem::bad_request("limit", detail))
+        bounded(self.limit)
     }
 
     pub(super) fn after_name(&self) -> Result<Option<Name>, Problem> {
         self.after.as_deref().map(name).transpose()
     }
+}
+
+/// How many rows of a list are asked for.
+pub(super) fn bounded(limit: Option<u32>) -> Result<u32, Problem> {
+    let limit = limit.unwrap_or(CATALOG_PAGE_ROWS_MAX);
+    if (1..=CATALOG_PAGE_ROWS_MAX).contains(&limit) {
+        return Ok(limit);
+    }
+    let detail = format!("a limit is 1 to {CATALOG_PAGE_ROWS_MAX}");
+    Err(Problem::bad_request("limit", detail))
 }
 
 pub(super) fn name(text: &str) -> Result<Name, Problem> {

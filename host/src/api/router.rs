@@ -15,7 +15,9 @@ use super::gate::{
     Place,
 };
 use super::problem::Problem;
-use super::{administration, components, files, health, metrics, openapi, places, skills, turns};
+use super::{
+    administration, components, files, health, metrics, openapi, places, receipts, skills, turns,
+};
 
 /// Every route of the API.
 pub(super) fn routes() -> Routes {
@@ -65,6 +67,7 @@ fn conversation() -> Routes {
         .post("/turns/{turn}/answer", "Answers a turn's question", turns::answer)
         .post("/turns/{turn}/cancel", "Stops a turn", turns::cancel)
         .get("/events", "Sends what happened and what happens, as it does", turns::events)
+        .get("/receipts", "Lists what was promoted, and by whom", receipts::of_session)
         .get("/wakeups", "Lists what wakes the session, and what did", turns::wakeups)
         .post("/wakeups", "Wakes the session later, once or again and again", turns::wake)
         .delete("/wakeups/{wakeup}", "Takes a wakeup back", turns::unwake)
@@ -123,6 +126,7 @@ fn places() -> Routes {
     let (workspaces, workspace) = ("/v1/workspaces", "/v1/workspaces/{workspace}");
     let (agents, agent) = ("/v1/workspaces/{workspace}/agents", "/v1/agents/{agent}");
     let (sessions, session) = ("/v1/agents/{agent}/sessions", "/v1/agent-sessions/{session}");
+    let promoted = "/v1/workspaces/{workspace}/receipts";
     let participants = "/v1/agent-sessions/{session}/participants";
     let participant = "/v1/agent-sessions/{session}/participants/{subject}";
     Routes::default()
@@ -134,6 +138,7 @@ fn places() -> Routes {
         )
         .get(workspace, "Shows a workspace", places::workspace)
         .delete(workspace, "Deletes a workspace, with all that is in it", places::remove_workspace)
+        .get(promoted, "Lists what was promoted, and by whom", receipts::of_workspace)
         .get(agents, "Lists agents", places::agents)
         .post(agents, "Makes an agent, or finds the one of that name", places::make_agent)
         .get(agent, "Shows an agent", places::agent)

@@ -14,10 +14,10 @@ use super::gate::{
 use super::http::conditions::Conditions;
 use super::http::input::{Incoming, Json, Options, SkillPart, VersionFile, VersionPart};
 use super::http::multipart::{Part, Parts};
-use super::places::page;
+use super::places::{bounded, page};
 use super::problem::Problem;
 use crate::catalog::{Bind, Binding, Made, Page, SkillOf, SkillVersion};
-use crate::limits::{CATALOG_PAGE_ROWS_MAX, SKILL_BODY_BYTES_MAX, SKILL_FILE_BYTES_MAX};
+use crate::limits::{SKILL_BODY_BYTES_MAX, SKILL_FILE_BYTES_MAX};
 use crate::scope::{Skill, Slug, WorkspaceId};
 use crate::skills::PublishError;
 use crate::space::Error;
@@ -208,15 +208,6 @@ pub(super) async fn set_platform(
 ) -> Result<StatusCode, Problem> {
     desk.set_platform(workspace.map(WorkspaceId)).await?;
     Ok(StatusCode::NO_CONTENT)
-}
-
-fn bounded(limit: Option<u32>) -> Result<u32, Problem> {
-    let limit = limit.unwrap_or(CATALOG_PAGE_ROWS_MAX);
-    if (1..=CATALOG_PAGE_ROWS_MAX).contains(&limit) {
-        return Ok(limit);
-    }
-    let detail = format!("a limit is 1 to {CATALOG_PAGE_ROWS_MAX}");
-    Err(Problem::bad_request("limit", detail))
 }
 
 fn slug(text: &str) -> Result<Slug, Problem> {

@@ -183,8 +183,8 @@ fn event_json(recorded: &Recorded) -> (&'static str, Value) {
         Event::Said { text } => ("said", json!({ "text": text })),
         Event::Written { path, size } => ("written", json!({ "path": path, "size": size })),
         Event::Deleted { path } => ("deleted", json!({ "path": path })),
-        Event::Promoted { source, target } => {
-            ("promoted", json!({ "source": source, "target": target }))
+        Event::Promoted { source, target, revision } => {
+            ("promoted", json!({ "source": source, "target": target, "revision": revision }))
         }
         Event::Spilled { path } => ("spilled", json!({ "path": path })),
         Event::Logged { level, message } => {

@@ -66,6 +66,8 @@ pub enum Event {
         source: String,
         /// As the guest named it.
         target: String,
+        /// Which content the copy has; empty if an earlier version of this host recorded it.
+        revision: String,
     },
     /// A result too large to show became a file.
     Spilled {
@@ -112,7 +114,10 @@ fn event(row: &Row) -> Result<Event, CatalogError> {
         "said" => Event::Said { text: row.at(9)? },
         "written" => Event::Written { path: path()?, size: row.at(7)? },
         "deleted" => Event::Deleted { path: path()? },
-        "promoted" => Event::Promoted { source: path()?, target: row.at(6)? },
+        "promoted" => {
+            let revision = row.at::<Option<String>>(10)?.unwrap_or_default();
+            Event::Promoted { source: path()?, target: row.at(6)?, revision }
+        }
         "spilled" => Event::Spilled { path: path()? },
         "logged" => {
             let level = LogLevel::parse(&row.at::<String>(8)?)?;
@@ -135,10 +140,11 @@ pub(super) struct Columns<'a> {
     size: Option<u64>,
     level: Option<&'static str>,
     message: Option<Cow<'a, str>>,
+    revision: Option<&'a str>,
 }
 
 /// How many values [`Columns::bind_to`] binds.
-pub(super) const COLUMNS_BOUND: usize = 6;
+pub(super) const COLUMNS_BOUND: usize = 7;
 
 impl<'a> Columns<'a> {
     /// What an event is kept as: one row, or several if it is a long piece of a reply.
@@ -153,8 +159,10 @@ impl<'a> Columns<'a> {
                 Self { kind: "written", path: Some(path), size: Some(*size), ..row }
             }
             Event::Deleted { path } => Self { kind: "deleted", path: Some(path), ..row },
-            Event::Promoted { source, target } => {
-                Self { kind: "promoted", path: Some(source), target: Some(target), ..row }
+            Event::Promoted { source, target, revision } => {
+                let (path, target, revision) =
+                    (Some(&**source), Some(&**target), Some(&**revision));
+                Self { kind: "promoted", path, target, revision, ..row }
             }
             Event::Spilled { path } => Self { kind: "spilled", path: Some(path), ..row },
             Event::Logged { level, message } => {
@@ -170,7 +178,8 @@ impl<'a> Columns<'a> {
 
     pub(super) fn bind_to<'b>(&'b self, statement: Statement<'b>) -> Statement<'b> {
         let statement = statement.bind(self.kind).bind(self.path).bind(self.target);
-        statement.bind(self.size).bind(self.level).bind(self.message.as_deref())
+        let statement = statement.bind(self.size).bind(self.level);
+        statement.bind(self.message.as_deref()).bind(self.revision)
     }
 }
 

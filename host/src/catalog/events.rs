@@ -1,5 +1,6 @@
 use super::database::{Changes, Statement, places, sql};
 use super::event::{COLUMNS_BOUND, Columns, Recorded};
+use super::promotions;
 use super::turn::{Lease, TurnId};
 use super::watch::Topic;
 use super::{Catalog, CatalogError, Event};
@@ -20,7 +21,8 @@ impl Catalog {
         limit: u32,
     ) -> Result<Vec<Recorded>, CatalogError> {
         let events =
-            "select number, turn_id, attempt, at_ms, kind, path, target, size, level, message
+            "select number, turn_id, attempt, at_ms, kind, path, target, size, level, message,
+                revision
             from events where session_id = $1 and number > $2 order by number limit $3";
         self.page(sql(events).bind(session), after, limit).await
     }
@@ -36,7 +38,8 @@ impl Catalog {
         limit: u32,
     ) -> Result<Vec<Recorded>, CatalogError> {
         let events =
-            "select number, turn_id, attempt, at_ms, kind, path, target, size, level, message
+            "select number, turn_id, attempt, at_ms, kind, path, target, size, level, message,
+                revision
             from events where turn_id = $1 and number > $2 order by number limit $3";
         self.page(sql(events).bind(turn), after, limit).await
     }
@@ -88,6 +91,7 @@ pub(super) async fn record(
         changes.execute(insert(session, next, rows, now)).await?;
         next += rows.len() as u64;
     }
+    promotions::keep_of_turns(changes, session, entries, now).await?;
     changes.tell(Topic::Session(session));
     if ready.is_some() {
         changes.tell(Topic::Work);
@@ -95,15 +99,16 @@ pub(super) async fn record(
     Ok(())
 }
 
-/// Rows of one statement: eleven values each, where SQLite binds 32,766 and PostgreSQL 65,535.
+/// Rows of one statement: twelve values each, where SQLite binds 32,766 and PostgreSQL 65,535.
 const EVENTS_AT_ONCE: usize = 1_000;
 /// Values of a row that come before those of [`Columns`].
 const LEADING: usize = 5;
 
 const INSERT: &str = "insert into events (session_id, number, turn_id, attempt, at_ms, kind, path,
-    target, size, level, message) values ";
+    target, size, level, message, revision) values ";
 const INSERT_ONE: &str = "insert into events (session_id, number, turn_id, attempt, at_ms, kind,
-    path, target, size, level, message) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+    path, target, size, level, message, revision)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
 
 fn insert<'a>(
     session: SessionId,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::*;
-use crate::scope::{AgentId, Deletion, SessionId, Sha256, WorkspaceId};
+use crate::scope::{AgentId, Coordinates, Deletion, SessionId, Sha256, WorkspaceId};
 
 #[path = "../../tests/it/postgres.rs"]
 mod postgres;
@@ -14,6 +14,7 @@ mod crashes;
 mod events;
 mod model;
 mod places;
+mod promotions;
 mod queue;
 mod races;
 mod rows;

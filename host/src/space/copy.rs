@@ -68,6 +68,10 @@ impl Space {
         when: &Precondition,
     ) -> Result<File, Error> {
         let (source, target) = (way.source_path.to_string(), way.target_path.to_string());
+        let is_promotion = lifetime(way.target_path.scope()) > lifetime(way.source_path.scope());
+        if is_promotion {
+            self.check_recorded()?;
+        }
         let copy = self.store().copy(&way.from.key, pinned, &way.to.key, when);
         let copied = self.transfer(&target, copy).await.map_err(|error| {
             // The target's absence is no error: only the source can be missing.
@@ -77,7 +81,7 @@ impl Space {
                 error
             }
         })?;
-        if lifetime(way.target_path.scope()) > lifetime(way.source_path.scope()) {
+        if is_promotion {
             self.record(FileEvent::Promoted {
                 source,
                 target: target.clone(),

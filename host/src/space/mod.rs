@@ -117,7 +117,8 @@ pub enum FileEvent {
     },
 }
 
-/// Most events that a space keeps; what comes later is not recorded.
+/// Most events that a space keeps until they are taken; what comes later is not recorded, and
+/// nothing is promoted.
 const EVENTS_MAX: usize = 10_000;
 
 /// A store and what all its callers share. One per process and store.
@@ -259,9 +260,16 @@ impl Space {
 
     fn record(&self, event: FileEvent) {
         let mut events = self.0.events.lock().unwrap_or_else(PoisonError::into_inner);
-        if events.len() < EVENTS_MAX {
+        if events.len() < EVENTS_MAX || matches!(event, FileEvent::Promoted { .. }) {
             events.push(event);
         }
+    }
+
+    /// Nothing is promoted without that it is recorded: who does so much else at once waits until
+    /// that was taken.
+    fn check_recorded(&self) -> Result<(), Error> {
+        let events = self.0.events.lock().unwrap_or_else(PoisonError::into_inner);
+        if events.len() < EVENTS_MAX { Ok(()) } else { Err(Error::busy()) }
     }
 
     fn limits(&self) -> &Limits {

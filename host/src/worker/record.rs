@@ -24,9 +24,11 @@ pub fn events_of(events: &[FileEvent]) -> Vec<Event> {
     let event = |event: &FileEvent| match event {
         FileEvent::Written { path, size } => Event::Written { path: path.clone(), size: *size },
         FileEvent::Deleted { path } => Event::Deleted { path: path.clone() },
-        FileEvent::Promoted { source, target, .. } => {
-            Event::Promoted { source: source.clone(), target: target.clone() }
-        }
+        FileEvent::Promoted { source, target, revision } => Event::Promoted {
+            source: source.clone(),
+            target: target.clone(),
+            revision: revision.0.clone(),
+        },
         FileEvent::Spilled { path } => Event::Spilled { path: path.clone() },
     };
     events.iter().map(event).collect()

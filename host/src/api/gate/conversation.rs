@@ -38,11 +38,11 @@ impl Wanted for Talking {
 /// A conversation, for a caller who may do what `W` says.
 #[derive(Debug)]
 pub(in crate::api) struct Conversation<W> {
-    host: Host,
+    pub(super) host: Host,
     caller: Caller,
     found: Found,
     agent: AgentId,
-    session: SessionId,
+    pub(super) session: SessionId,
     wanted: PhantomData<W>,
 }
 

@@ -11,13 +11,13 @@ use tokio::sync::OwnedSemaphorePermit;
 use uuid::Uuid;
 
 use super::find::Found;
-use super::{Admitted, Door, Host, Needs, On, Right, authorities};
+use super::{Admitted, Door, Host, Needs, On, Right, authorities, label, receipts};
 use crate::api::authority::{Authorities, Authority};
 use crate::api::problem::Problem;
-use crate::catalog::{Cascade, SettingsOf};
+use crate::catalog::{Cascade, Promoter, SettingsOf};
 use crate::scope::{Access, AgentId, Coordinates, Grant, MountTable, Scope, SkillTable};
 use crate::settings::Effective;
-use crate::space::{ErrorCode, File, Page, Reader, Space, Spilled, Writer};
+use crate::space::{Error, ErrorCode, File, Page, Reader, Space, Spilled, Writer};
 use crate::store::{Depth, Precondition};
 
 /// Whose files a path names.
@@ -67,11 +67,13 @@ pub(in crate::api) struct Files<P> {
     place: PhantomData<P>,
 }
 
-/// A space, and the thing that its files belong to.
+/// A space, the thing that its files belong to, and who asks.
 #[derive(Clone, Debug)]
 struct Reach {
     host: Host,
     found: Found,
+    coordinates: Coordinates,
+    by: Promoter,
     space: Space,
 }
 
@@ -89,7 +91,8 @@ impl<P: Place> FromRequestParts<Host> for Files<P> {
         let table = MountTable::new(coordinates, grant, SkillTable::default());
         let spilled_over = effective.spill_bytes.value.bytes();
         let space = host.0.storage.space_spilling_over(spilled_over, table);
-        let reach = Reach { space, host: host.clone(), found };
+        let by = Promoter::Subject(label(&caller.subject)?);
+        let reach = Reach { space, host: host.clone(), found, coordinates, by };
         Ok(Self { reach, place: PhantomData })
     }
 }
@@ -220,8 +223,8 @@ impl<P: Place> Files<P> {
     ) -> Result<File, Problem> {
         let reach = self.reach.clone();
         to_its_end(async move {
-            let file = reach.space.copy(&from, &to, when).await?;
-            reach.keep(file).await
+            let copied = reach.space.copy(&from, &to, when).await;
+            reach.keep_and_tell(copied).await
         })
         .await
     }
@@ -234,8 +237,8 @@ impl<P: Place> Files<P> {
     ) -> Result<File, Problem> {
         let reach = self.reach.clone();
         to_its_end(async move {
-            let file = reach.space.relocate(&from, &to, when).await?;
-            reach.keep(file).await
+            let moved = reach.space.relocate(&from, &to, when).await;
+            reach.keep_and_tell(moved).await
         })
         .await
     }
@@ -287,6 +290,15 @@ async fn to_its_end<T: Send + 'static>(
 }
 
 impl Reach {
+    /// Leaves receipts of what was promoted, also where not all of what was asked for was done.
+    async fn keep_and_tell(&self, made: Result<File, Error>) -> Result<File, Problem> {
+        let catalog = &self.host.0.catalog;
+        let told = receipts::leave(catalog, self.coordinates, &self.by, &self.space).await;
+        let file = self.keep(made?).await?;
+        told?;
+        Ok(file)
+    }
+
     async fn keep(&self, file: File) -> Result<File, Problem> {
         self.check_kept(&file.path).await?;
         Ok(file)

@@ -35,6 +35,7 @@ mod emptying;
 mod files;
 mod find;
 mod health;
+mod receipts;
 mod skills;
 
 pub(super) use conversation::{Conversation, Follower, Reading, Talking};
@@ -44,6 +45,7 @@ pub(super) use desks::{
 };
 pub(super) use files::{Files, InAgent, InSession, InWorkspace, Place, Way};
 pub(super) use health::{Health, Ready};
+pub(super) use receipts::Auditing;
 pub(super) use skills::{Browsing, Publishing};
 
 use find::Found;

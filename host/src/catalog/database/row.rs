@@ -4,6 +4,7 @@ use sqlx::postgres::PgRow;
 use sqlx::sqlite::SqliteRow;
 use uuid::Uuid;
 
+use super::super::promotions::PromotionId;
 use super::super::skills::{SkillId, VersionId};
 use super::super::turn::TurnId;
 use super::super::{CatalogError, unsigned};
@@ -158,7 +159,7 @@ macro_rules! ids {
         }
     )*};
 }
-ids!(WorkspaceId, AgentId, SessionId, TurnId, SkillId, VersionId);
+ids!(WorkspaceId, AgentId, SessionId, TurnId, SkillId, VersionId, PromotionId);
 
 macro_rules! nullable {
     ($($kind:ty),*) => {$(
@@ -170,7 +171,7 @@ macro_rules! nullable {
         }
     )*};
 }
-nullable!(Uuid, WorkspaceId, AgentId, TurnId, Sha256);
+nullable!(Uuid, WorkspaceId, AgentId, SessionId, TurnId, Sha256);
 
 macro_rules! tuples {
     ($($($kind:ident $at:literal)*;)*) => {$(

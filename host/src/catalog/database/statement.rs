@@ -7,6 +7,7 @@ use sqlx::{AssertSqlSafe, Postgres, Sqlite};
 use uuid::Uuid;
 
 use super::super::integer;
+use super::super::promotions::PromotionId;
 use super::super::skills::{SkillId, VersionId};
 use super::super::turn::TurnId;
 use crate::scope::{AgentId, SessionId, Sha256, WorkspaceId};
@@ -186,7 +187,7 @@ macro_rules! written {
         }
     )*};
 }
-written!(Uuid, WorkspaceId, AgentId, SessionId, TurnId, SkillId, VersionId, Sha256);
+written!(Uuid, WorkspaceId, AgentId, SessionId, TurnId, SkillId, VersionId, PromotionId, Sha256);
 
 #[cfg(test)]
 mod tests {

@@ -93,7 +93,7 @@ on_both! {
         let path = || "session/a.md".to_owned();
         let events = vec![
             Event::Written { path: path(), size: 5 },
-            Event::Promoted { source: path(), target: "agent/a.md".into() },
+            Event::Promoted { source: path(), target: "agent/a.md".into(), revision: "r".into() },
             Event::Spilled { path: path() },
             Event::Deleted { path: path() },
             Event::Logged { level: LogLevel::Info, message: "well".into() },

@@ -1,10 +1,10 @@
 //! From paths and names to a space.
 
-use bailiwick::catalog::{Catalog, Name};
+use bailiwick::catalog::{Catalog, Name, Promoted, Promoter};
 use bailiwick::scope::{
     Access, AgentId, Coordinates, FolderPath, Grant, MountTable, Scope, SkillTable, WorkspaceId,
 };
-use bailiwick::space::{self, ErrorCode, Space};
+use bailiwick::space::{self, ErrorCode, FileEvent, Space};
 use bailiwick::store::Precondition;
 use clap::Args;
 use uuid::Uuid;
@@ -48,6 +48,19 @@ pub(super) struct Reach {
     pub(super) space: Space,
     coordinates: Coordinates,
     level: Level,
+}
+
+impl Reach {
+    /// Leaves a receipt of each promotion that was done in the space.
+    pub(super) async fn leave_receipts(&self, catalog: &Catalog) -> Result<(), Failure> {
+        for event in self.space.take_events() {
+            if let FileEvent::Promoted { source, target, revision } = &event {
+                let promoted = Promoted { source, target, revision: &revision.0 };
+                catalog.keep_receipt(self.coordinates, &Promoter::Operator, promoted).await?;
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Names {

@@ -142,8 +142,9 @@ fn event_as_json(event: &FileEvent) -> Value {
             json!({ "kind": "written", "path": path, "size": size })
         }
         FileEvent::Deleted { path } => json!({ "kind": "deleted", "path": path }),
-        FileEvent::Promoted { source, target, .. } => {
-            json!({ "kind": "promoted", "path": source, "target": target })
+        FileEvent::Promoted { source, target, revision } => {
+            let revision = &revision.0;
+            json!({ "kind": "promoted", "path": source, "target": target, "revision": revision })
         }
         FileEvent::Spilled { path } => json!({ "kind": "spilled", "path": path }),
     }

@@ -28,6 +28,7 @@ mod documents;
 mod files;
 mod operation;
 mod places;
+mod receipts;
 pub(crate) mod skills;
 mod sockets;
 mod turns;

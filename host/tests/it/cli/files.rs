@@ -2,6 +2,7 @@ use std::io::{Read, Write};
 use std::process::Stdio;
 use std::time::Duration;
 
+use bailiwick::catalog::{Promoter, ReceiptsOf};
 use rustix::process::Signal;
 
 use super::harness::{Machine, finish, piped, signal};
@@ -123,4 +124,26 @@ fn twins_are_pointed_out() {
     let done = machine.run(&["files", "ls", "workspace", "-w", "acme"]);
     assert_eq!(done.out.lines().count(), 2);
     assert!(done.err.contains("NFC and NFD"), "{done:?}");
+}
+
+/// A file that a person promotes by hand leaves a receipt as well.
+#[tokio::test]
+async fn a_promotion_by_hand_leaves_a_receipt() {
+    let machine = Machine::new();
+    let local = machine.file("a.txt", b"text");
+    let session = ["-w", "acme", "-a", "clerk", "-s", "monday"];
+    for command in [
+        ["files", "put", &local, "session/a.txt"],
+        ["files", "cp", "session/a.txt", "session/b.txt"],
+        ["files", "cp", "session/a.txt", "agent/a.txt"],
+        ["files", "mv", "agent/a.txt", "workspace/a.txt"],
+    ] {
+        machine.ok(&[command.as_slice(), &session].concat());
+    }
+    let catalog = machine.catalog().await;
+    let workspace = catalog.workspace(&"acme".parse().unwrap()).await.unwrap().unwrap();
+    let receipts = catalog.receipts(ReceiptsOf::Workspace(workspace), None, 10).await.unwrap();
+    let targets: Vec<_> = receipts.iter().map(|one| one.target.as_str()).collect();
+    assert_eq!(targets, ["workspace/a.txt", "agent/a.txt"]);
+    assert!(receipts.iter().all(|one| one.by == Promoter::Operator));
 }

@@ -117,6 +117,22 @@ async fn promotions_are_recorded() {
     assert!(space.take_events().is_empty());
 }
 
+/// However much else is done: what is not recorded is not promoted.
+#[tokio::test]
+async fn nothing_is_promoted_that_is_not_recorded() {
+    let space = World::new().space();
+    for _ in 0..10_000 {
+        put(&space, "session/a", "x").await;
+    }
+    let refused = space.copy("session/a", "agent/a", Precondition::Always).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::Busy);
+    assert_eq!(space.stat("agent/a").await.unwrap_err().code, ErrorCode::NotFound);
+    space.copy("session/a", "session/b", Precondition::Always).await.unwrap();
+    space.take_events();
+    space.copy("session/a", "agent/a", Precondition::Always).await.unwrap();
+    assert!(matches!(space.take_events()[0], FileEvent::Promoted { .. }));
+}
+
 /// A move is a copy of what was there and its deletion; onto itself it would be a loss.
 #[tokio::test]
 async fn a_move_never_loses_the_file() {

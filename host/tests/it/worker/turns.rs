@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bailiwick::catalog::{Event, SettingsOf, TurnState};
+use bailiwick::catalog::{Event, Promoter, ReceiptsOf, SettingsOf, TurnState};
 use serde_json::json;
 
 use super::{AtWork, PATIENCE, Platform};
@@ -38,6 +38,29 @@ async fn a_queued_turn_is_run_and_told_in_order() {
     });
     assert_eq!(said.collect::<String>(), "first, second");
     assert_eq!(platform.read(session, "session/a").await.unwrap(), b"hello");
+}
+
+/// What a guest copies to a longer-lived scope is on a receipt, with the turn that did it.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_turn_promotes_is_on_a_receipt() {
+    let Some(script) = guest("script") else { return };
+    let platform = Platform::new().await;
+    let (session, component) = (platform.session("s").await, platform.upload(&script).await);
+    let steps = json!([
+        { "do": "write", "path": "session/a", "bytes": "hello" },
+        { "do": "copy", "source": "session/a", "target": "session/b" },
+        { "do": "copy", "source": "session/a", "target": "agent/a" },
+    ]);
+    let turn = platform.ask(session, component, &steps.to_string()).await;
+    let work = AtWork::start(platform.worker("one", 4), PATIENCE);
+    platform.ended(turn).await;
+    work.stop().await;
+    let of = ReceiptsOf::Session(session);
+    let receipts = platform.catalog.receipts(of, None, 10).await.unwrap();
+    let [receipt] = receipts.as_slice() else { panic!("{receipts:?}") };
+    assert_eq!(receipt.by, Promoter::Turn(turn));
+    assert_eq!((receipt.source.as_str(), receipt.target.as_str()), ("session/a", "agent/a"));
+    assert!(!receipt.revision.is_empty());
 }
 
 /// The turns of a session run one after the other in the order in which they were asked for,

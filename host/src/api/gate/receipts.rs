@@ -1,0 +1,58 @@
+//! Receipts of promotions: leaving them, and seeing them.
+
+use super::conversation::{Conversation, Reading};
+use super::desks::Wanted;
+use super::{Desk, OfWorkspace, Right};
+use crate::api::authority::Authority;
+use crate::api::problem::Problem;
+use crate::catalog::{
+    Catalog, CatalogError, Promoted, Promoter, Promotion, PromotionId, ReceiptsOf,
+};
+use crate::scope::Coordinates;
+use crate::space::{FileEvent, Space};
+
+/// To see what was promoted in conversations: names of their files.
+#[derive(Debug)]
+pub(in crate::api) enum Auditing {}
+
+impl Wanted for Auditing {
+    const RIGHT: Right = Right::AnyOf(&[Authority::SessionsRead]);
+}
+
+impl Desk<OfWorkspace, Auditing> {
+    pub(in crate::api) async fn receipts(
+        &self,
+        before: Option<PromotionId>,
+        limit: u32,
+    ) -> Result<Vec<Promotion>, Problem> {
+        let of = ReceiptsOf::Workspace(self.owner.0);
+        Ok(self.host.0.catalog.receipts(of, before, limit).await?)
+    }
+}
+
+impl Conversation<Reading> {
+    pub(in crate::api) async fn receipts(
+        &self,
+        before: Option<PromotionId>,
+        limit: u32,
+    ) -> Result<Vec<Promotion>, Problem> {
+        let of = ReceiptsOf::Session(self.session);
+        Ok(self.host.0.catalog.receipts(of, before, limit).await?)
+    }
+}
+
+/// Leaves a receipt of each promotion that was done in a space since this was called last.
+pub(super) async fn leave(
+    catalog: &Catalog,
+    at: Coordinates,
+    by: &Promoter,
+    space: &Space,
+) -> Result<(), CatalogError> {
+    for event in space.take_events() {
+        if let FileEvent::Promoted { source, target, revision } = &event {
+            let promoted = Promoted { source, target, revision: &revision.0 };
+            catalog.keep_receipt(at, by, promoted).await?;
+        }
+    }
+    Ok(())
+}

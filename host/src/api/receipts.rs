@@ -1,0 +1,65 @@
+//! Receipts of what was promoted.
+
+use axum::Json as Answer;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::gate::{Auditing, Conversation, Desk, OfWorkspace, Reading};
+use super::http::input::Options;
+use super::places::bounded;
+use super::problem::Problem;
+use crate::catalog::{Promoter, Promotion, PromotionId};
+
+/// Which receipts.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReceiptsOptions {
+    /// The last one that was seen.
+    before: Option<Uuid>,
+    limit: Option<u32>,
+}
+
+/// `GET /v1/agent-sessions/{session}/receipts`
+pub(super) async fn of_session(
+    conversation: Conversation<Reading>,
+    Options(ReceiptsOptions { before, limit }): Options<ReceiptsOptions>,
+) -> Result<Answer<Value>, Problem> {
+    let limit = bounded(limit)?;
+    Ok(page(&conversation.receipts(before.map(PromotionId), limit).await?, limit))
+}
+
+/// `GET /v1/workspaces/{workspace}/receipts`
+pub(super) async fn of_workspace(
+    desk: Desk<OfWorkspace, Auditing>,
+    Options(ReceiptsOptions { before, limit }): Options<ReceiptsOptions>,
+) -> Result<Answer<Value>, Problem> {
+    let limit = bounded(limit)?;
+    Ok(page(&desk.receipts(before.map(PromotionId), limit).await?, limit))
+}
+
+fn page(receipts: &[Promotion], limit: u32) -> Answer<Value> {
+    let is_full = receipts.len() >= usize::try_from(limit).unwrap_or(usize::MAX);
+    let next = receipts.last().filter(|_| is_full).map(|last| last.id.to_string());
+    let items: Vec<_> = receipts.iter().map(as_json).collect();
+    Answer(json!({ "items": items, "next": next }))
+}
+
+fn as_json(receipt: &Promotion) -> Value {
+    let (turn, subject) = match &receipt.by {
+        Promoter::Turn(turn) => (Some(turn.to_string()), None),
+        Promoter::Subject(subject) => (None, Some(subject.as_str())),
+        Promoter::Operator => (None, None),
+    };
+    json!({
+        "id": receipt.id.to_string(),
+        "agent": receipt.agent.to_string(),
+        "session": receipt.session.map(|session| session.to_string()),
+        "turn": turn,
+        "subject": subject,
+        "from": receipt.source,
+        "to": receipt.target,
+        "revision": receipt.revision,
+        "at_ms": receipt.at_ms,
+    })
+}
