@@ -9,6 +9,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::{Answer, Door, Who, request};
+use crate::faulty::{Fault, POISON, Plan};
 
 const BOUNDARY: &str = "x-boundary-x";
 pub(super) const PAGE: &str = "---\nname: pdf\ndescription: Fills in forms.\n---\n\n# Forms\n";
@@ -305,4 +306,30 @@ async fn an_agent_is_given_skills() {
     // Who may change skills does not thereby say who is given them.
     let author = door.put_json(&door.author(), &one, &own).await;
     assert_eq!(author.status, StatusCode::NOT_FOUND);
+}
+
+/// Whatever fails below, no answer about a skill says what, and nothing is published by halves.
+#[tokio::test]
+async fn no_answer_about_a_skill_holds_what_failed_below() {
+    let door = Door::new().await;
+    door.publish(&[("SKILL.md", PAGE.as_bytes())]).await;
+    let reader = door.who("reader", &[Authority::SkillsRead]);
+    for (fault, text) in [(Fault::Before, b"1"), (Fault::After, b"2")] {
+        door.world.store.plan(Plan::Every(fault));
+        let published = door.publish(&[("SKILL.md", PAGE.as_bytes()), ("a", text)]).await;
+        assert_eq!(published.status, StatusCode::SERVICE_UNAVAILABLE, "{published:?}");
+        let path = door.in_workspace("/skills/pdf/versions/1/files/SKILL.md");
+        let read = door.get(&reader, &path).await;
+        // What a file is, is known before the store is asked; then it breaks off.
+        assert_eq!(read.body, "");
+        for answer in [published, read] {
+            let (all, id) = (answer.all(), door.workspace.to_string());
+            for word in POISON.into_iter().chain([id.as_str()]) {
+                assert!(!all.contains(word), "{word}: {all}");
+            }
+        }
+        door.world.store.plan(Plan::None);
+        let listed = door.get(&reader, &door.in_workspace("/skills")).await.json();
+        assert_eq!(listed["items"][0]["version"], 1, "{listed}");
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use bailiwick::api::{Api, Metrics};
 use bailiwick::catalog::{AgentComponent, Bind, CatalogError, SkillOf, TurnState};
 use bailiwick::limits::{SKILL_GRACE_MS, SKILL_REMOVAL_AGAIN_MS};
 use bailiwick::scope::{Deletion, Slug};
@@ -10,6 +11,7 @@ use bailiwick::store::{Depth, ObjectStore as _};
 use serde_json::{Value, json};
 
 use super::{AtWork, PATIENCE, Platform};
+use crate::api::verifier;
 use crate::faulty::{Fault, Plan};
 use crate::guests::guest;
 
@@ -253,4 +255,24 @@ async fn what_was_never_published_is_removed() {
     platform.pass(SKILL_GRACE_MS + 1);
     assert_eq!(platform.collect().await.unwrap().contents, 8);
     assert_eq!(platform.blobs().await, 0);
+}
+
+/// A process that serves the API removes it by itself.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_removes_what_nobody_needs() {
+    let platform = Platform::new().await;
+    platform.publish("guide", "text").await.unwrap();
+    platform.catalog.remove_skill(platform.workspace, &slug("guide")).await.unwrap();
+    platform.pass(SKILL_GRACE_MS + 1);
+    let (catalog, storage) = (platform.catalog.clone(), platform.storage.clone());
+    let metrics = Metrics::new().unwrap();
+    let api = Api::new(catalog, storage, platform.engine.clone(), verifier(), metrics);
+    let collecting = tokio::spawn(api.collecting());
+    let gone = async {
+        while platform.blobs().await > 0 {
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, gone).await.unwrap();
+    collecting.abort();
 }
