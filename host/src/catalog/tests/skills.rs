@@ -371,4 +371,49 @@ on_both! {
             where condemned_ms is not null";
         assert_eq!(desk.count(condemned).await, 0);
     }
+
+    /// However queueing turns falls together with publishing, deleting and removing skills, each
+    /// turn that is queued has what it was sent, or was sent nothing.
+    async fn queueing_races_with_skills_that_come_and_go(desk: &Desk) {
+        let (agent, session) = desk.ready().await;
+        let (workspace, _, _) = desk.session().await;
+        let [other, third] = [desk.another("files").await, desk.another("files").await];
+        let coming_and_going = async {
+            for round in 0..30_u8 {
+                let files = skill(workspace, &[("SKILL.md", round % 3)]);
+                match publish(&other, "pdf", &files).await {
+                    Ok(_) | Err(CatalogError::BeingRemoved) => {}
+                    Err(error) => panic!("{error}"),
+                }
+                let called = slug("pdf");
+                let bind = Bind { slug: &called, of: SkillOf::Workspace, version: None };
+                match other.bind_skill(agent, bind).await {
+                    Ok(()) | Err(CatalogError::NoSkill) => {}
+                    Err(error) => panic!("{error}"),
+                }
+                desk.pass(SKILL_GRACE_MS + 1);
+                if round % 2 == 0 {
+                    other.remove_skill(workspace, &called).await.ok();
+                }
+            }
+        };
+        let queueing = async {
+            let mut queued = Vec::new();
+            for _ in 0..30 {
+                queued.push(desk.catalog.enqueue(turn_of(session)).await.unwrap().id());
+            }
+            queued
+        };
+        let removing = async {
+            for _ in 0..30 {
+                third.drop_unlisted_versions(10).await.unwrap();
+                let condemned = third.condemn_blobs(10).await.unwrap();
+                third.settle_blobs(&condemned).await.unwrap();
+            }
+        };
+        let ((), queued, ()) = futures::join!(coming_and_going, queueing, removing);
+        for turn in queued {
+            assert!(sent(desk, turn).await.len() <= 1);
+        }
+    }
 }
