@@ -110,8 +110,9 @@ pub(crate) fn shown(workload: &Workload, section: &Section) -> String {
         page.push_str(&row(figure));
     }
     let missed = section.figures.iter().filter(|figure| figure.is_met() == Some(false));
-    let causes: Vec<_> =
+    let mut causes: Vec<_> =
         missed.filter_map(|figure| Some((&figure.what, figure.cause.as_ref()?))).collect();
+    causes.dedup();
     if !causes.is_empty() || !section.notes.is_empty() {
         page.push('\n');
     }

@@ -17,12 +17,14 @@ use super::CatalogError;
 use crate::limits::CATALOG_CONNECTIONS_MAX;
 
 mod changes;
+mod opening;
 mod row;
 mod statement;
 
 #[cfg(test)]
 pub(super) use changes::fuse;
 pub(super) use changes::{Changes, Undone};
+use opening::Opening;
 pub(super) use row::{Column, Row, Rows};
 pub(super) use statement::{Statement, places, sql};
 
@@ -48,9 +50,10 @@ pub(super) enum Database {
 impl Database {
     /// A file, made for its owner alone if it is not there.
     pub(super) async fn open_file(file: &Path) -> Result<Self, CatalogError> {
-        create_private(file)
-            .with_context(|| format!("cannot open {}", file.display()))
-            .map_err(CatalogError::unavailable)?;
+        let unusable = || format!("cannot open {}", file.display());
+        create_private(file).with_context(unusable).map_err(CatalogError::unavailable)?;
+        let opening = Opening::wait(file, BUSY).await.with_context(unusable);
+        let _until_it_is_open = opening.map_err(CatalogError::unavailable)?;
         let connect = SqliteConnectOptions::new()
             .filename(file)
             .journal_mode(SqliteJournalMode::Wal)

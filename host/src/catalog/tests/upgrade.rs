@@ -55,3 +55,20 @@ async fn what_was_there_before_the_queue_goes_on() {
     catalog.start_turn(Start { answer, ..start(session) }).await.unwrap();
     assert_eq!(catalog.events(session, 3, 10).await.unwrap()[0].number, 4);
 }
+
+/// Whoever finds no catalog makes one, at the same moment as others.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn many_make_one_catalog_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = Arc::new(HandClock(AtomicU64::new(START_MS)));
+    for round in 0..10 {
+        let location = CatalogLocation::File(folder.path().join(format!("{round}.sqlite")));
+        let opened = (0..4).map(|_| {
+            let (location, clock) = (location.clone(), clock.clone());
+            tokio::spawn(async move { open(&location, "files", &clock).await })
+        });
+        for catalog in futures::future::join_all(opened).await {
+            catalog.unwrap().make_workspace(&name("acme")).await.unwrap();
+        }
+    }
+}

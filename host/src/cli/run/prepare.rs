@@ -53,12 +53,18 @@ impl Prepared {
         let grant = grants::combine(&run.grants)?;
         let skills = skills::read(&run.skills)?;
         let (input, answer) = input::texts(run.input.as_ref(), run.answer.as_ref()).await?;
-        let engine = engine(place)?;
-        let given = match &run.component {
-            Some(path) => Some(load(&engine, input::component(path).await?, path).await?),
+        let component = match &run.component {
+            Some(path) => Some((input::component(path).await?, path)),
             None => None,
         };
-        let desk = Desk::open(place).await?;
+        let engine = engine(place)?;
+        let guest = async {
+            match component {
+                Some((bytes, path)) => Ok(Some(load(&engine, bytes, path).await?)),
+                None => Ok(None),
+            }
+        };
+        let (given, desk) = tokio::try_join!(guest, Desk::open(place))?;
         let Parties { guest, ids, question } = match &answer {
             None => asking(run, &desk, given).await?,
             Some(_) => answering(run, &desk, &engine, given).await?,
