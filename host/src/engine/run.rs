@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use tokio::time::Instant;
-use wasmtime::Store;
 use wasmtime::component::ResourceTable;
+use wasmtime::{Store, UpdateDeadline};
 use wasmtime_wasi::WasiCtx;
 use wasmtime_wasi::p2::pipe::MemoryInputPipe;
 
@@ -107,7 +107,11 @@ impl Engine {
         store.set_hostcall_fuel(HOSTCALL_BYTES_MAX);
         store.set_max_component_handles(limits.guest_handles_max);
         store.set_epoch_deadline(1);
-        store.epoch_deadline_async_yield_and_update(1);
+        store.epoch_deadline_callback(|_| {
+            // The executor looks at timers and sockets before it comes back: with a guest that
+            // computes on each of its threads it would do so too seldom.
+            Ok(UpdateDeadline::YieldCustom(1, Box::pin(tokio::task::yield_now())))
+        });
         RunningTurn { store, output, errors, turn_ms_max }
     }
 }

@@ -202,10 +202,14 @@ fn told(error: CatalogError) -> String {
 }
 
 impl Inner {
-    /// How many more turns fit, by places and by memory.
+    /// How many more turns fit, by places and by memory. A turn that was claimed has its share of
+    /// that from then on: it takes it later.
     fn room(&self) -> usize {
-        let by_memory = self.engine.guest_memory_left() / TURN_ADMISSION_BYTES;
-        self.places.available_permits().min(by_memory)
+        let places = self.places.available_permits();
+        let claimed = self.turns_max.saturating_sub(places).saturating_mul(TURN_ADMISSION_BYTES);
+        let most = self.engine.limits().host_guest_memory_bytes_max;
+        let memory = self.engine.guest_memory_left().min(most.saturating_sub(claimed));
+        places.min(memory / TURN_ADMISSION_BYTES)
     }
 
     async fn claim(

@@ -60,6 +60,32 @@ async fn an_endless_loop_ends_in_time() {
     assert!(started.elapsed() < BESIDE_MAX);
 }
 
+/// Guests that compute on each thread of an executor keep its timers, and with them its sockets,
+/// from nobody.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn guests_that_compute_leave_others_their_time() {
+    let host = Host::new(Limits { turn_ms_max: 4_000, ..limits() });
+    let guest = host.load(&wat::alone(wat::SPIN)).await;
+    let mut turns = tokio::task::JoinSet::new();
+    for _ in 0..4 {
+        let (engine, guest, space) = (host.engine.clone(), guest.clone(), host.space());
+        let request = Request::default();
+        turns.spawn(async move {
+            engine.run(&guest, space, request, Arc::new(()), Cancel::new()).await
+        });
+    }
+    let heard = async {
+        for _ in 0..20 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::select! {
+        biased;
+        _ = turns.join_next() => panic!("a guest was done before others were heard"),
+        () = heard => {}
+    }
+}
+
 /// So does one in the start function of a module, before there is anything to call.
 #[tokio::test]
 async fn an_endless_start_function_ends_in_time() {

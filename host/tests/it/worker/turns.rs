@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use bailiwick::catalog::{Event, Promoter, ReceiptsOf, SettingsOf, TurnState};
+use bailiwick::catalog::{Event, Promoter, ReceiptsOf, SettingsOf, Turn, TurnState};
+use bailiwick::limits::Limits;
 use serde_json::json;
 
 use super::{AtWork, PATIENCE, Platform};
@@ -108,6 +109,38 @@ async fn a_host_without_room_claims_nothing() {
     platform.catalog.cancel(turns[0]).await.unwrap();
     platform.until(turns[2], |turn| running(turn.state)).await;
     for turn in turns {
+        platform.catalog.cancel(turn).await.unwrap();
+        platform.ended(turn).await;
+    }
+    work.stop().await;
+}
+
+/// Nor more than it has memory for: each turn has its share, although it may need less.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_without_memory_claims_nothing() {
+    let Some(hostile) = guest("hostile") else { return };
+    let limits = Limits { host_guest_memory_bytes_max: 33 << 20, ..Limits::default() };
+    let platform = Platform::with(Limits { cancel_ms_max: 300, ..limits }).await;
+    let component = platform.upload(&hostile).await;
+    let ask = async |called| {
+        let session = platform.session(called).await;
+        platform.ask(session, component, "until-cancelled").await
+    };
+    let turns = [ask("a").await, ask("b").await];
+    let work = AtWork::start(platform.worker("one", 8), PATIENCE);
+    let running = |turn: &Turn| turn.state == TurnState::Running;
+    for turn in turns {
+        platform.until(turn, running).await;
+    }
+    // Which the host is told of, so that it looks at once.
+    let waits = ask("c").await;
+    for _ in 0..20 {
+        assert_eq!(work.worker.running(), 2);
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    platform.catalog.cancel(turns[0]).await.unwrap();
+    platform.until(waits, running).await;
+    for turn in [turns[1], waits] {
         platform.catalog.cancel(turn).await.unwrap();
         platform.ended(turn).await;
     }
