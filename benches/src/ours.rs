@@ -41,6 +41,7 @@ impl Host {
         let options = EngineOptions {
             cache_dir: Some(setting.scratch.join("compiled")),
             allocation: Allocation::Pooling,
+            ..EngineOptions::default()
         };
         let engine = Engine::new(limits.clone(), options)?;
         let guest = engine.load(&setting.guest(guest)?).await?;

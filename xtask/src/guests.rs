@@ -39,11 +39,13 @@ pub(crate) fn build(places: &Places) -> Result<PathBuf> {
 /// Holds that each guest is one that a test or a benchmark runs, and each example one that a page
 /// explains.
 pub(crate) fn check_used(places: &Places) -> Result<()> {
-    let mut users = sources(&places.root.join("host/tests/it"))?;
-    users.push_str(&sources(&places.root.join("benches/src"))?);
+    let mut users = String::new();
+    for folder in ["host/tests/it", "examples/embed/tests", "benches/src"] {
+        users.push_str(&sources(&places.root.join(folder))?);
+    }
     for name in names(&places.root)? {
         if !users.contains(&format!("\"{name}\"")) {
-            bail!("nothing in host/tests/it or benches/src runs the guest `{name}`");
+            bail!("neither a test nor a benchmark runs the guest `{name}`");
         }
         let example = places.root.join("examples").join(&name);
         if example.exists() && !example.join("README.md").exists() {

@@ -4,6 +4,7 @@
 
 mod bench;
 mod demo;
+mod embed;
 mod fuzz;
 mod guard;
 mod guests;
@@ -46,6 +47,12 @@ enum Task {
     },
     /// Sets up, builds, and tells a story on real data: what an agent keeps, and who sees it.
     Demo,
+    /// Sets up, builds and serves the example of an agent platform, without a model's service.
+    Embed {
+        /// Handed to the example; without any, it answers from its script.
+        #[arg(last = true)]
+        arguments: Vec<String>,
+    },
     /// Sets up the guest toolchain and builds the guests of this repository, or of a project.
     Guests {
         /// Cargo.toml of a guest project to build instead.
@@ -89,6 +96,7 @@ fn run(task: Task) -> Result<()> {
             bench::measure(&places, effort, only.as_deref())
         }
         Task::Demo => demo::tell(&places),
+        Task::Embed { arguments } => embed::serve(&places, &arguments),
         Task::Guests { manifest: Some(manifest) } => guests::build_project(&places, &manifest),
         Task::Guests { manifest: None } => guests::build(&places).map(|_| ()),
         Task::Guard { update: true } => guard::count(&places, Limits::Update),

@@ -34,12 +34,17 @@ impl Cancel {
         self.since().is_some()
     }
 
+    /// Waits until it is asked for.
+    pub async fn asked(&self) {
+        self.requested().await;
+    }
+
     /// When it was asked for first.
     pub(super) fn since(&self) -> Option<Instant> {
         *self.0.borrow()
     }
 
-    /// Waits until it is asked for.
+    /// As [`Self::asked`], and says when that was.
     pub(super) async fn requested(&self) -> Instant {
         let mut changes = self.0.subscribe();
         loop {

@@ -3,6 +3,7 @@
 use wasmtime::component::{HasSelf, Linker};
 
 use super::bindings::bailiwick::{agent, storage};
+use super::import::Imports;
 use super::state::TurnState;
 use super::{Allocation, configuration, files, tasks};
 use crate::limits::Limits;
@@ -15,22 +16,28 @@ pub(super) struct Machine {
 
 impl Machine {
     /// For guests whose calls come one after the other.
-    pub(super) fn synchronous(limits: &Limits, allocation: Allocation) -> wasmtime::Result<Self> {
+    pub(super) fn synchronous(
+        limits: &Limits,
+        allocation: Allocation,
+        imports: &Imports,
+    ) -> wasmtime::Result<Self> {
         let engine = configuration::engine(limits, allocation)?;
-        let linker = linker(&engine)?;
+        let mut linker = linker(&engine)?;
+        imports.link(&mut linker)?;
         Ok(Self { engine, linker })
     }
 
     /// For guests whose calls may overlap.
-    pub(super) fn overlapping() -> wasmtime::Result<Self> {
+    pub(super) fn overlapping(imports: &Imports) -> wasmtime::Result<Self> {
         let engine = configuration::overlapping()?;
         let mut linker = linker(&engine)?;
         tasks::add_to_linker(&mut linker)?;
+        imports.link(&mut linker)?;
         Ok(Self { engine, linker })
     }
 }
 
-/// What every guest may import.
+/// What every guest may import, of whatever engine.
 fn linker(engine: &wasmtime::Engine) -> wasmtime::Result<Linker<TurnState>> {
     let mut linker = Linker::new(engine);
     wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;

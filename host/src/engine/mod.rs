@@ -1,7 +1,8 @@
 //! Runs guests. wasmtime, narrowed: no other module names a type of it.
 //!
 //! A guest gets what its [`Space`](crate::space::Space) allows, a clock, randomness and a log;
-//! no sockets, no environment, no folders. Whatever it does ends its own turn and nothing else.
+//! no sockets, no environment, no folders; and what an embedder offers it ([`Import`]). Whatever
+//! it does ends its own turn and nothing else.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -21,6 +22,7 @@ mod configuration;
 mod convert;
 mod ending;
 mod files;
+mod import;
 mod inspect;
 mod journal;
 mod limiter;
@@ -38,8 +40,13 @@ mod turn;
 
 pub use cancel::Cancel;
 pub use component::{Component, LoadError};
+pub use import::{Beginning, Import, Imports, Offered};
 pub use inspect::{Inspection, Verdict};
+pub use state::TurnState;
 pub use turn::{Bounds, End, Level, LimitKind, Observer, Report, Request, Usage, Wake};
+/// The very version that an [`Import`] is linked by: for `bindgen!`, name it as its
+/// `wasmtime_crate`.
+pub use wasmtime;
 
 use cache::{CacheKey, DiskCache};
 use component::Guest;
@@ -69,6 +76,8 @@ pub struct EngineOptions {
     pub cache_dir: Option<PathBuf>,
     /// How memory is handed out.
     pub allocation: Allocation,
+    /// What guests may import beside the contract.
+    pub imports: Imports,
 }
 
 /// Compiles and runs guests. One per process; clones share it.
@@ -81,6 +90,7 @@ struct Inner {
     overlapping: OnceCell<Machine>,
     cache: Option<DiskCache>,
     limits: Limits,
+    imports: Imports,
     places: Arc<Semaphore>,
     compilations: Semaphore,
     loaded: Mutex<HashMap<CacheKey, Slot>>,
@@ -101,9 +111,10 @@ impl Engine {
     /// Sets up wasmtime and starts the thread that lets computing guests give way.
     ///
     /// # Errors
-    /// If the machine is none that wasmtime compiles for, or no thread is to be had.
+    /// If the machine is none that wasmtime compiles for, no thread is to be had, or an import does
+    /// not link: one cannot stand in for what the contract has.
     pub fn new(limits: Limits, options: EngineOptions) -> anyhow::Result<Self> {
-        let machine = Machine::synchronous(&limits, options.allocation)?;
+        let machine = Machine::synchronous(&limits, options.allocation, &options.imports)?;
         let ticker = Ticker::start(Duration::from_millis(limits.epoch_ms.max(1)))
             .context("cannot start a thread")?;
         ticker.tick(&machine.engine);
@@ -116,6 +127,7 @@ impl Engine {
             loaded: Mutex::default(),
             guest_memory: Arc::new(HostMemory::new(limits.host_guest_memory_bytes_max)),
             limits,
+            imports: options.imports,
             ticker,
         })))
     }
@@ -174,7 +186,7 @@ impl Engine {
             return Ok(&self.0.machine);
         }
         let made = self.0.overlapping.get_or_try_init(|| async {
-            let machine = Machine::overlapping()?;
+            let machine = Machine::overlapping(&self.0.imports)?;
             self.0.ticker.tick(&machine.engine);
             Ok(machine)
         });
@@ -229,6 +241,10 @@ impl Engine {
 
     pub(crate) fn limits(&self) -> &Limits {
         &self.0.limits
+    }
+
+    fn imports(&self) -> &Imports {
+        &self.0.imports
     }
 
     fn guest_memory(&self) -> Arc<HostMemory> {

@@ -14,6 +14,7 @@ use wasmtime_wasi::p2::pipe::MemoryInputPipe;
 use super::bindings::exports::bailiwick::agent::turn as contract;
 use super::component::Guest;
 use super::ending::host_panicked;
+use super::import::Beginning;
 use super::journal::Journal;
 use super::limiter::Limiter;
 use super::output::{Collected, LogLines, Output};
@@ -89,6 +90,8 @@ impl Engine {
                 Some(Calls::new(limits, self.guest_memory())),
             ),
         };
+        let beginning = Beginning { coordinates: space.coordinates(), cancel: &cancel };
+        let offers = self.imports().begin(&beginning);
         let state = TurnState {
             wasi: wasi(&output, &errors, component, request),
             journal,
@@ -100,6 +103,7 @@ impl Engine {
             deadline: Instant::now() + Duration::from_millis(turn_ms_max),
             grace: Duration::from_millis(limits.cancel_ms_max),
             calls,
+            offers,
             space,
         };
         let mut store = Store::new(component.guest().engine(), state);

@@ -1,5 +1,6 @@
 //! What a store holds for one turn.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 use super::cancel::Cancel;
+use super::import::{Import, Offers};
 use super::journal::Journal;
 use super::limiter::Limiter;
 use super::tasks::Calls;
@@ -15,7 +17,7 @@ use super::turn::Wake;
 use crate::space::Space;
 
 /// The host's side of one turn: all that a guest's calls can reach.
-pub(super) struct TurnState {
+pub struct TurnState {
     pub(super) journal: Arc<Journal>,
     pub(super) limiter: Limiter,
     pub(super) table: ResourceTable,
@@ -28,11 +30,19 @@ pub(super) struct TurnState {
     pub(super) grace: Duration,
     /// Of a guest whose calls may overlap.
     pub(super) calls: Option<Calls>,
+    /// What the embedder's imports gave it.
+    pub(super) offers: Offers,
     pub(super) wasi: WasiCtx,
     pub(super) space: Space,
 }
 
 impl TurnState {
+    /// What an import gave this turn, for one call of the guest; `None` if the turn does not have it.
+    pub fn offered<I: Import>(&mut self) -> Option<&mut I::Turn> {
+        self.count_call();
+        self.offers.of::<I>()
+    }
+
     /// The space, for one call of the guest.
     pub(super) fn space(&mut self) -> &Space {
         self.count_call();
@@ -48,6 +58,12 @@ impl TurnState {
         let asked = self.cancel.since().map(|since| since + self.grace);
         let end = asked.map_or(self.deadline, |asked| asked.min(self.deadline));
         end.saturating_duration_since(Instant::now())
+    }
+}
+
+impl fmt::Debug for TurnState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TurnState").field("host_calls", &self.host_calls).finish_non_exhaustive()
     }
 }
 

@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 
 use crate::clock::Clock;
 use crate::limits::{Limits, READY_MS_MAX};
-use crate::scope::{GuestPath, Mount, MountTable, Need, ObjectKey, Resolved};
+use crate::scope::{Coordinates, GuestPath, Mount, MountTable, Need, ObjectKey, Resolved};
 use crate::store::{Effect, Object, ObjectStore, Revision, StoreError};
 
 mod ahead;
@@ -244,6 +244,11 @@ impl Space {
     /// What the caller can reach.
     pub fn mounts(&self) -> Vec<Mount<'_>> {
         self.0.table.mounts()
+    }
+
+    /// Whose it is.
+    pub(crate) fn coordinates(&self) -> &Coordinates {
+        self.0.table.coordinates()
     }
 
     /// Ends this space: from now on every verb of it, its clones, readers and writers is

@@ -161,7 +161,11 @@ pub(in crate::cli) fn engine_with(
     limits: Limits,
     allocation: Allocation,
 ) -> Result<Engine, Failure> {
-    let options = EngineOptions { cache_dir: Some(place.cache_dir()?), allocation };
+    let options = EngineOptions {
+        cache_dir: Some(place.cache_dir()?),
+        allocation,
+        ..EngineOptions::default()
+    };
     Engine::new(limits, options).map_err(|error| {
         Failure::because("no guest can be run on this machine", &format!("{error:#}"))
     })

@@ -3,14 +3,13 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use bailiwick::engine::{Allocation, EngineOptions};
+use bailiwick::engine::EngineOptions;
 
 use super::{Host, limits, wat};
 
 /// A process that starts: an engine of its own over the same folder.
 async fn run_once(cache: &Path) {
-    let options =
-        EngineOptions { cache_dir: Some(cache.to_owned()), allocation: Allocation::OnDemand };
+    let options = EngineOptions { cache_dir: Some(cache.to_owned()), ..EngineOptions::default() };
     let host = Host::with(limits(), options);
     let guest = host.load(&wat::echo()).await;
     let report = host.run(&guest, "still here").await;

@@ -167,7 +167,7 @@ async fn memories_are_bounded_together() {
 async fn the_collected_heap_counts_as_memory() {
     for allocation in [Allocation::OnDemand, Allocation::Pooling] {
         let limits = Limits { guest_memory_bytes_max: 32 << 20, host_turns_max: 4, ..limits() };
-        let host = Host::with(limits, EngineOptions { cache_dir: None, allocation });
+        let host = Host::with(limits, EngineOptions { allocation, ..EngineOptions::default() });
         let guest = wat::alone(wat::COLLECTED_HEAP_BOMB);
         let report = beside_others(&host, &guest, "").await;
         assert_limit(&report, LimitKind::Memory);
@@ -180,7 +180,7 @@ async fn the_collected_heap_counts_as_memory() {
 async fn failed_growths_do_not_make_room() {
     for allocation in [Allocation::OnDemand, Allocation::Pooling] {
         let limits = Limits { guest_memory_bytes_max: 8 << 20, host_turns_max: 4, ..limits() };
-        let host = Host::with(limits, EngineOptions { cache_dir: None, allocation });
+        let host = Host::with(limits, EngineOptions { allocation, ..EngineOptions::default() });
         let report = beside_others(&host, &wat::alone(wat::FAILED_GROWTHS), "").await;
         assert_limit(&report, LimitKind::Memory);
         assert!(report.usage.guest_memory_bytes <= 8 << 20, "{:?}", report.usage);

@@ -3,6 +3,7 @@
 mod cache;
 mod faults;
 mod hostile;
+mod imports;
 mod loading;
 mod overlapping;
 mod turns;

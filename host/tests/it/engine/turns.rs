@@ -102,7 +102,7 @@ async fn nothing_is_granted_through_wasi() {
 /// Many turns run at once from one pool.
 #[tokio::test]
 async fn guests_come_from_a_pool() {
-    let options = EngineOptions { cache_dir: None, allocation: Allocation::Pooling };
+    let options = EngineOptions { allocation: Allocation::Pooling, ..EngineOptions::default() };
     let limits = Limits { host_turns_max: 4, guest_memory_bytes_max: 16 << 20, ..limits() };
     let host = Host::with(limits, options);
     let guest = host.load(&wat::echo()).await;
@@ -115,7 +115,7 @@ async fn guests_come_from_a_pool() {
 /// Where no room for a pool is to be had, guests come on demand.
 #[tokio::test]
 async fn a_pool_that_does_not_fit_is_done_without() {
-    let options = EngineOptions { cache_dir: None, allocation: Allocation::Pooling };
+    let options = EngineOptions { allocation: Allocation::Pooling, ..EngineOptions::default() };
     let host = Host::with(Limits { host_turns_max: 1 << 30, ..limits() }, options);
     let guest = host.load(&wat::echo()).await;
     assert_eq!(host.run(&guest, "on demand").await.end, End::Reply("on demand".to_owned()));

@@ -8,7 +8,7 @@ pub(super) fn turn(imports: &str, lowered: &str, module: &str) -> Vec<u8> {
 }
 
 /// As [`turn`], but it exports `bailiwick:agent/async-turn`.
-fn async_turn(imports: &str, lowered: &str, module: &str) -> Vec<u8> {
+pub(super) fn async_turn(imports: &str, lowered: &str, module: &str) -> Vec<u8> {
     let export = TURN
         .replace("(func $run (param", "(func $run async (param")
         .replace("(func $run\n", "(func $run async\n")
