@@ -39,6 +39,8 @@ pub const BUFFER_KEPT_BYTES_MIN: usize = 64 << 10;
 pub const BUFFERS_KEPT_BYTES_MAX: usize = 16 << 20;
 /// What a reader asks for when it is opened, in bytes: a small file comes in that one request.
 pub const READ_FIRST_BYTES: u32 = 64 << 10;
+/// How much of a file is looked at to find out what it is, in bytes, where its name does not say it.
+pub const SNIFF_BYTES: u32 = 512;
 /// How far a reader that goes on reads ahead at first, in bytes, if its reads are no longer.
 pub const READ_AHEAD_BYTES_MIN: u64 = 256 << 10;
 /// How far a reader reads ahead at most, in bytes.
@@ -220,6 +222,8 @@ const _: () = assert!(TEXT_SLICE_BYTES_MAX <= READ_BYTES_MAX as usize);
 const _: () = assert!(STREAM_PIECE_BYTES <= WRITER_CALL_BYTES_MAX);
 const _: () = assert!(STREAM_PIECE_BYTES <= READ_BYTES_MAX as usize);
 const _: () = assert!(READ_FIRST_BYTES <= READ_BYTES_MAX);
+// What a file is is found in what comes when it is opened.
+const _: () = assert!(SNIFF_BYTES <= READ_FIRST_BYTES);
 const _: () = assert!(BODY_PIECE_BYTES <= READ_BYTES_MAX);
 // A legal path, percent-encoded, and a token fit into a request's head.
 const _: () = assert!(3 * (PATH_REST_BYTES_MAX + 256) + TOKEN_BYTES_MAX < REQUEST_HEAD_BYTES_MAX);

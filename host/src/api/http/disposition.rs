@@ -7,7 +7,8 @@ use axum::http::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_T
 use axum::http::{HeaderMap, HeaderValue};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-const UNKNOWN: &str = "application/octet-stream";
+/// Bytes, and no more is known.
+pub(in crate::api) const UNKNOWN: &str = "application/octet-stream";
 
 /// Types that are only looked at.
 const SHOWN: [&str; 17] = [

@@ -5,4 +5,5 @@ pub(super) mod disposition;
 pub(super) mod input;
 pub(super) mod multipart;
 pub(super) mod range;
+pub(super) mod sniff;
 pub(super) mod tags;

@@ -1,5 +1,6 @@
 use axum::body::Body;
 use axum::http::{Method, StatusCode};
+use bailiwick::limits;
 use bytes::Bytes;
 use serde_json::json;
 
@@ -264,6 +265,60 @@ async fn a_page_that_somebody_wrote_is_not_shown() {
         assert!(got.field("content-disposition").starts_with("attachment"), "{name}");
         assert!(got.field("content-security-policy").contains("sandbox"), "{name}");
         assert_eq!(got.field("x-content-type-options"), "nosniff", "{name}");
+    }
+}
+
+/// A file whose name does not say what it is is taken for what its first bytes say, where that is
+/// only looked at; a name goes before bytes, and what runs in a browser stays bytes. It costs no
+/// request of the store's more.
+#[tokio::test]
+async fn first_bytes_say_what_a_name_does_not() {
+    let door = Door::new().await;
+    let ann = door.ann();
+    let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR and more".as_slice();
+    let page = b"<!DOCTYPE html><script>alert(1)</script>".as_slice();
+    let svg = b"<svg xmlns=\"http://www.w3.org/2000/svg\" onload=\"alert(1)\"/>".as_slice();
+    let (unknown, saved) = ("application/octet-stream", "attachment");
+    let mut calls = Vec::new();
+    for (name, bytes, media_type, kind) in [
+        ("picture.png", png, "image/png", "inline"),
+        ("picture", png, "image/png", "inline"),
+        ("picture.html", png, unknown, saved),
+        ("page", page, unknown, saved),
+        ("page.png", page, "image/png", "inline"),
+        ("drawing", svg, unknown, saved),
+        ("empty", b"", unknown, saved),
+    ] {
+        let path = door.in_session(&format!("/files/session/{name}"));
+        door.put(&ann, &path, bytes).await;
+        let before = door.world.store.calls();
+        let got = door.get(&ann, &path).await;
+        calls.push(door.world.store.calls() - before);
+        assert_eq!((got.field("content-type"), &got.body[..]), (media_type, bytes), "{name}");
+        assert!(got.field("content-disposition").starts_with(kind), "{name}");
+        assert_eq!(got.field("x-content-type-options"), "nosniff", "{name}");
+        let looked = door.ask(&ann, Method::HEAD, &path).await;
+        assert_eq!(looked.field("content-type"), media_type, "{name}");
+    }
+    assert!(calls.iter().all(|count| *count == calls[0]), "{calls:?}");
+    let long = [png, [b'x'; 200_000].as_slice()].concat();
+    for name in ["long.png", "long"] {
+        door.put(&ann, &door.in_session(&format!("/files/session/{name}")), long.clone()).await;
+    }
+    let after = limits::SNIFF_BYTES as usize;
+    for part in [3..6, 0..long.len(), after - 2..after + 2, after..after + 9, 150_000..200_001] {
+        let asked = format!("bytes={}-{}", part.start, part.end - 1);
+        let mut calls = Vec::new();
+        for name in ["long.png", "long"] {
+            let path = door.in_session(&format!("/files/session/{name}"));
+            let before = door.world.store.calls();
+            let got = with(&door, &ann, Method::GET, &path, &[("range", &asked)]).await;
+            calls.push(door.world.store.calls() - before);
+            assert_eq!(got.field("content-type"), "image/png");
+            assert_eq!(got.status, StatusCode::PARTIAL_CONTENT);
+            assert!(got.body == long[part.clone()], "{asked} of {name}");
+        }
+        assert!(calls[1] <= calls[0], "{asked}: {calls:?}");
     }
 }
 

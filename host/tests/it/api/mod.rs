@@ -164,8 +164,8 @@ impl Door {
         self.ask(who, Method::GET, path).await
     }
 
-    pub(crate) async fn put(&self, who: &Who, path: &str, text: &'static str) -> Answer {
-        self.send(request(who, Method::PUT, path).body(Body::from(text)).unwrap()).await
+    pub(crate) async fn put(&self, who: &Who, path: &str, body: impl Into<Body>) -> Answer {
+        self.send(request(who, Method::PUT, path).body(body.into()).unwrap()).await
     }
 
     pub(crate) async fn post(&self, who: &Who, path: &str, body: &Value) -> Answer {
