@@ -110,7 +110,6 @@ impl Platform {
             session,
             component: self.component,
             input,
-            skills: None,
             retries: TURN_RETRIES_MAX,
             request: None,
         });

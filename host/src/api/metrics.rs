@@ -121,7 +121,7 @@ pub(super) async fn count(
 }
 
 /// A method that somebody made up is no label.
-fn known(method: &Method) -> &'static str {
+pub(super) fn known(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",
         Method::HEAD => "HEAD",

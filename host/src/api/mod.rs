@@ -28,6 +28,7 @@ mod router;
 mod serve;
 mod skills;
 pub mod token;
+mod traces;
 mod turns;
 
 pub use gate::{Needs, On, Right};

@@ -16,7 +16,8 @@ use super::gate::{
 };
 use super::problem::Problem;
 use super::{
-    administration, components, files, health, metrics, openapi, places, receipts, skills, turns,
+    administration, components, files, health, metrics, openapi, places, receipts, skills, traces,
+    turns,
 };
 
 /// Every route of the API.
@@ -283,6 +284,7 @@ impl Routes {
             // A body is bounded where it is read, by what it is for.
             .layer(DefaultBodyLimit::disable())
             .layer(from_fn(guard))
+            .layer(from_fn(traces::trace))
             .layer(counted)
     }
 }

@@ -126,7 +126,7 @@ pub(super) async fn read(
 ) -> Result<Response, Problem> {
     let VersionFile { skill, version, path } = file;
     let reader = desk.open(&slug(&skill)?, whole(&version)?, &path).await?;
-    answer(reader, &conditions, &headers)
+    answer(reader, &conditions, &headers).await
 }
 
 /// `DELETE /v1/workspaces/{workspace}/skills/{skill}`

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, Layer as _};
 
 mod agents;
 mod check;
@@ -29,6 +31,7 @@ mod workspaces;
 
 use desk::Place;
 use failure::Failure;
+use serve::Traces;
 
 /// How a command ends: with an exit code, or with a sentence about why not.
 type Outcome = Result<ExitCode, Failure>;
@@ -84,6 +87,14 @@ impl Command {
         }
     }
 
+    /// Where traces of it go, if anywhere: nobody traces what a person does by hand.
+    fn traces(&self) -> Result<Option<Traces>, Failure> {
+        match self {
+            Self::Serve(serve) => serve.traces(),
+            _ => Ok(None),
+        }
+    }
+
     /// What goes to the log by default. What storage says is part of a command's own sentence,
     /// except where it is a guest that asked.
     fn log_filter(&self) -> &'static str {
@@ -100,7 +111,12 @@ pub(crate) fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(failure) => return failure.report(),
     };
-    start_log(arguments.command.log_filter());
+    // Before there are threads: its own are none of the runtime's.
+    let traces = match arguments.command.traces() {
+        Ok(traces) => traces,
+        Err(failure) => return failure.report(),
+    };
+    start_log(arguments.command.log_filter(), traces.as_ref());
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return Failure::new(format!("no threads are to be had: {error}")).report(),
@@ -108,6 +124,9 @@ pub(crate) fn main() -> ExitCode {
     let outcome = runtime.block_on(arguments.command.run(arguments.place));
     // A thread may still wait for somebody to type.
     runtime.shutdown_background();
+    if let Some(traces) = traces {
+        traces.finish();
+    }
     outcome.unwrap_or_else(|failure| failure.report())
 }
 
@@ -118,13 +137,13 @@ fn parse() -> Result<Arguments, Failure> {
         .unwrap_or_else(|error| error.exit()))
 }
 
-fn start_log(default: &str) {
+fn start_log(default: &str, traces: Option<&Traces>) {
     let filter = EnvFilter::try_from_env("BAILIWICK_LOG").unwrap_or_else(|_| default.into());
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let log = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())
         .with_target(false)
         .without_time()
-        .init();
+        .with_filter(filter);
+    tracing_subscriber::registry().with(log).with(traces.map(Traces::layer)).init();
 }

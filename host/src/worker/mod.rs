@@ -14,6 +14,7 @@ use lru::LruCache;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::{sleep, timeout};
+use tracing::Instrument;
 
 use crate::catalog::{Catalog, CatalogError, Claimed, Lease, Watch};
 use crate::engine::{Component, Engine};
@@ -229,7 +230,8 @@ impl Inner {
         claimed: Claimed,
         place: OwnedSemaphorePermit,
     ) -> Outcome {
-        let outcome = turn::run(&self, claimed).await;
+        let span = turn::span(&claimed);
+        let outcome = turn::run(&self, claimed).instrument(span).await;
         drop(place);
         self.freed.notify_one();
         outcome

@@ -19,6 +19,19 @@ pub fn ending_of(end: &End) -> Ending {
     }
 }
 
+/// How a turn ended, in a word.
+pub(super) fn word_of(end: &End) -> &'static str {
+    match end {
+        End::Reply(_) => "reply",
+        End::Parked(_) => "question",
+        End::GuestError(_) => Failure::GuestError.as_str(),
+        End::Trapped(_) => Failure::Trapped.as_str(),
+        End::Limit(..) => Failure::Limit.as_str(),
+        End::Cancelled => Failure::Cancelled.as_str(),
+        End::HostFault(_) => Failure::HostFault.as_str(),
+    }
+}
+
 /// What was done with files.
 pub fn events_of(events: &[FileEvent]) -> Vec<Event> {
     let event = |event: &FileEvent| match event {

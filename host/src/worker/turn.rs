@@ -4,6 +4,8 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
+use tracing::field::Empty;
+use tracing::{Instrument, Span, info_span};
 
 use super::lease::{Journal, Keeper};
 use super::{Inner, record, told};
@@ -25,13 +27,32 @@ pub(super) enum Outcome {
     Untried,
 }
 
+/// What whoever traces this host sees of a turn: whose it is and how it ended, nothing that was said.
+pub(super) fn span(claimed: &Claimed) -> Span {
+    let Claimed { coordinates, lease, .. } = claimed;
+    info_span!(
+        "turn",
+        otel.kind = "consumer",
+        otel.status_code = Empty,
+        workspace = %coordinates.workspace,
+        agent = %coordinates.agent,
+        session = coordinates.session.map(tracing::field::display),
+        turn = %lease.turn,
+        attempt = lease.attempt,
+        ending = Empty,
+        elapsed_ms = Empty,
+        guest_memory_bytes = Empty,
+        host_calls = Empty,
+    )
+}
+
 /// Runs a turn that was claimed, unless its lease is lost before it ends.
 pub(super) async fn run(inner: &Inner, claimed: Claimed) -> Outcome {
     let lease = claimed.lease;
     let keeper = Keeper::new(inner.catalog.clone(), inner.storage.limits(), lease);
     let (journal, cancel) = (keeper.journal(), Cancel::new());
     let turn = async {
-        let ready = match prepare(inner, &claimed).await {
+        let ready = match prepare(inner, &claimed).instrument(info_span!("prepare")).await {
             Ok(ready) => ready,
             Err(Unready::Unfit(end)) => return Some(Report::unstarted(end)),
             Err(Unready::Untold) => return None,
@@ -41,7 +62,7 @@ pub(super) async fn run(inner: &Inner, claimed: Claimed) -> Outcome {
         let (input, answer, attempt) = (claimed.input, claimed.answer, lease.attempt);
         let request = Request { input, answer, attempt, bounds };
         let run = inner.engine.run(&component, space, request, journal.clone(), cancel.clone());
-        Some(run.await)
+        Some(run.instrument(info_span!("guest")).await)
     };
     match keeper.during(turn, &cancel).await {
         None => {
@@ -53,10 +74,23 @@ pub(super) async fn run(inner: &Inner, claimed: Claimed) -> Outcome {
             if let End::HostFault(error) = &report.end {
                 tracing::error!(turn = %lease.turn, error, "this host failed a turn");
             }
+            trace_end(&report);
             record_end(inner, lease, &finish(&report, &journal)).await;
             Outcome::Over
         }
     }
+}
+
+/// Says in the span of this turn how it ended.
+fn trace_end(report: &Report) {
+    let span = Span::current();
+    let ending = record::word_of(&report.end);
+    let has_failed = !matches!(report.end, End::Reply(_) | End::Parked(_));
+    span.record("ending", ending);
+    span.record("otel.status_code", if has_failed { "ERROR" } else { "OK" });
+    span.record("elapsed_ms", report.usage.elapsed_ms);
+    span.record("guest_memory_bytes", report.usage.guest_memory_bytes);
+    span.record("host_calls", report.usage.host_calls);
 }
 
 /// Why a turn cannot be run.

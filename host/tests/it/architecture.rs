@@ -45,6 +45,11 @@ const NARROWED: &[(&str, &[&str])] = &[
     ("serde_saphyr", &["skills"]),
     ("zip", &["api"]),
     ("toml", &["cli"]),
+    ("opentelemetry", &["cli"]),
+    ("opentelemetry_otlp", &["cli"]),
+    ("opentelemetry_sdk", &["cli"]),
+    ("tracing_opentelemetry", &["cli"]),
+    ("infer", &["api"]),
 ];
 
 fn sources() -> BTreeMap<String, String> {

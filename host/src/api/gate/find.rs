@@ -37,6 +37,13 @@ impl Found {
         }
     }
 
+    pub(super) fn session(self) -> Option<SessionId> {
+        match self {
+            Self::Session { session, .. } => Some(session),
+            Self::Deployment | Self::Workspace { .. } | Self::Agent { .. } => None,
+        }
+    }
+
     /// As it is now: what was deleted meanwhile is not found again, whatever has its name.
     pub(super) async fn is_still_there(self, catalog: &Catalog) -> Result<bool, CatalogError> {
         let found = match self {

@@ -18,6 +18,7 @@ use super::authority::{Authorities, Authority};
 use super::metrics::Metrics;
 use super::problem::Problem;
 use super::token::{Caller, TokenError, Verifier};
+use super::traces;
 use crate::catalog::{Catalog, Label, LabelError};
 use crate::engine::Engine;
 use crate::limits::{
@@ -214,7 +215,10 @@ impl Host {
         let found = found.filter(|found| reaches(&caller, needs, found));
         let found = found.ok_or_else(Problem::nothing_here)?;
         match self.allows(&caller, found, needs.right).await? {
-            true => Ok(Admitted { caller, found }),
+            true => {
+                traces::about(found.workspace(), found.agent(), found.session());
+                Ok(Admitted { caller, found })
+            }
             false => Err(Problem::nothing_here()),
         }
     }

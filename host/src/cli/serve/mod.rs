@@ -27,8 +27,11 @@ use super::interrupt::Interrupts;
 use super::run::engine_with;
 
 mod tokens;
+mod traces;
 
 pub(super) use tokens::TokenSettings;
+use traces::TraceSettings;
+pub(super) use traces::Traces;
 
 const SERVING: &str = "Serving";
 /// Shorter leases would be lost to a moment's load.
@@ -106,9 +109,16 @@ pub(super) struct Serve {
     lease: Duration,
     #[command(flatten)]
     tokens: TokenSettings,
+    #[command(flatten)]
+    traces: TraceSettings,
 }
 
 impl Serve {
+    /// Where traces go, if anywhere.
+    pub(super) fn traces(&self) -> Result<Option<Traces>, Failure> {
+        self.traces.start()
+    }
+
     pub(super) async fn run(self, place: Place) -> Outcome {
         // First of all: a signal that comes while it starts is one to stop.
         let mut interrupts = Interrupts::listen()?;

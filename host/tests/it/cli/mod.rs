@@ -6,14 +6,17 @@
 )]
 
 mod bad_input;
+mod deploy;
 mod files;
 mod harness;
 mod hosts;
 mod memory;
 mod names;
 mod new;
+mod options;
 mod postgres;
 mod run;
 mod s3;
 mod serve;
 mod skills;
+mod traces;
