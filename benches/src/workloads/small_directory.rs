@@ -47,9 +47,9 @@ const TARGETS: [(f64, f64, &str); 4] = [
 ];
 const CALL_CAUSE: &str = "the kernel is asked the same (open, stat, close). Of what is added, a \
 host call is 0.5 to 0.6 µs, and 0.4 µs are the bounds: a path parsed and resolved, and a place among \
-the operations of the turn and of the host. One unit of compilation for the whole crate brought it \
-from between 2.1 and 2.3 to between 2.0 and 2.15; `fstat` in place of `cap-std`'s metadata changed \
-little.";
+the operations of the turn and of the host. One unit of compilation for the whole crate brought it, \
+in quiet runs side by side, from between 2.1 and 2.3 to between 2.0 and 2.15; `fstat` in place of \
+`cap-std`'s metadata changed little. A busy machine takes more from what is not the kernel's.";
 const WRITE_CAUSE: &str = "two syncs take most of the time on either side, and how long one takes \
 swings by a third from run to run: this ratio was between 0.95 and 1.24 in six runs of an hour. Ours \
 takes locks that processes share and a stamp of a clock that they share beside that. Syncing outside \
@@ -57,8 +57,8 @@ of the lock and reserving stamps for a second at a time were the remedies; what 
 several processes on one directory need.";
 const LIST_CAUSE: &str = "by perf, 37 % of it are the kernel's (names, and a `statat` for each file, \
 as `cap-std` needs them), 27 % go into handing a thousand records to the guest, three texts in each, \
-10 % into sorting names and 10 % into the heap. `statat` in place of opening each file brought it \
-from 2.1 to between 1.8 and 2.0; comparing the first eight bytes of names as one number, digits \
+10 % into sorting names and 10 % into the heap. `statat` in place of opening each file brought it, \
+in quiet runs, from 2.1 to between 1.8 and 2.0; comparing the first eight bytes of names as one number, digits \
 written by hand, and one unit of compilation changed nothing that could be measured. 0.3 beside \
 `object_store` would leave a quarter of a millisecond for all that is neither the kernel's nor the \
 guest's.";
