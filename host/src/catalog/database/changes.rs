@@ -188,17 +188,16 @@ impl Undone {
     where
         F: Future<Output = Result<T, CatalogError>>,
     {
-        for _ in 1..TRIES {
+        let mut tries = 0;
+        loop {
             let outcome = attempt().await;
             self.settled().await;
+            tries += 1;
             match outcome {
-                Err(error) if error.lost_a_race() => {}
+                Err(error) if error.lost_a_race() && tries < TRIES => {}
                 other => return other,
             }
         }
-        let outcome = attempt().await;
-        self.settled().await;
-        outcome
     }
 }
 

@@ -2,7 +2,7 @@
 //! making of tables waits for another that does the same.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io;
+use std::io::{self, Error, ErrorKind};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
@@ -11,6 +11,8 @@ use tokio::time::{Instant, sleep};
 
 /// How often it is looked whether another process is ready: to open a catalog takes a moment.
 const LOOK: Duration = Duration::from_millis(2);
+
+const TAKEN: &str = "another process has been opening it for too long";
 
 /// Held while a catalog is being opened; it goes with the process, however that ends.
 #[derive(Debug)]
@@ -30,8 +32,28 @@ impl Opening {
             match file.try_lock() {
                 Ok(()) => return Ok(Self { _locked: file }),
                 Err(TryLockError::WouldBlock) if began.elapsed() < patience => sleep(LOOK).await,
-                Err(error) => return Err(error.into()),
+                Err(TryLockError::WouldBlock) => {
+                    return Err(Error::new(ErrorKind::TimedOut, TAKEN));
+                }
+                Err(TryLockError::Error(error)) => return Err(error),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whoever waits in vain is told for whom, and the next one is let in.
+    #[tokio::test]
+    async fn an_opening_that_takes_too_long_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let catalog = folder.path().join("catalog.sqlite");
+        let first = Opening::wait(&catalog, Duration::ZERO).await.unwrap();
+        let refused = Opening::wait(&catalog, Duration::ZERO).await.unwrap_err();
+        assert_eq!(refused.to_string(), TAKEN);
+        drop(first);
+        Opening::wait(&catalog, Duration::ZERO).await.unwrap();
     }
 }
