@@ -20,7 +20,7 @@ pub(super) async fn list(
 ) -> Result<Answer<Value>, Problem> {
     let (limit, after) = (options.limit()?, options.after_name()?);
     let components = desk.components(Page::after(after.as_ref(), limit)).await?;
-    Ok(page(&components, limit, |it| &it.name, as_json))
+    Ok(page(&components, limit, |it| it.name.clone(), as_json))
 }
 
 /// `GET /v1/workspaces/{workspace}/components/{component}`

@@ -3,7 +3,7 @@
 use axum::Json as Answer;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::gate::{
@@ -63,15 +63,15 @@ pub(super) fn name(text: &str) -> Result<Name, Problem> {
         .map_err(|error: crate::catalog::NameError| Problem::bad_request("name", error.to_string()))
 }
 
-/// A page, and the name after which it goes on.
-pub(super) fn page<T>(
+/// A page, and where it goes on: behind the mark of its last item.
+pub(super) fn page<T, M: Serialize>(
     items: &[T],
     limit: u32,
-    name: impl Fn(&T) -> &str,
+    mark: impl Fn(&T) -> M,
     shown: impl Fn(&T) -> Value,
 ) -> Answer<Value> {
     let is_full = items.len() >= usize::try_from(limit).unwrap_or(usize::MAX);
-    let next = items.last().filter(|_| is_full).map(name);
+    let next = items.last().filter(|_| is_full).map(mark);
     Answer(json!({ "items": items.iter().map(shown).collect::<Vec<_>>(), "next": next }))
 }
 
@@ -93,7 +93,7 @@ pub(super) async fn workspaces(
     Ok(page(
         &found,
         limit,
-        |it| &it.name,
+        |it| it.name.clone(),
         |it| json!({ "id": it.id.0, "name": it.name, "created_ms": it.created_ms, "agents": it.children }),
     ))
 }
@@ -132,7 +132,7 @@ pub(super) async fn agents(
     Ok(page(
         &found,
         limit,
-        |it| &it.name,
+        |it| it.name.clone(),
         |it| json!({ "id": it.id.0, "name": it.name, "created_ms": it.created_ms, "sessions": it.children }),
     ))
 }
@@ -176,7 +176,7 @@ pub(super) async fn sessions(
     Ok(page(
         &found,
         limit,
-        |it| &it.name,
+        |it| it.name.clone(),
         |it| {
             json!({
                 "id": it.id.0,
@@ -230,7 +230,7 @@ pub(super) async fn participants(
 ) -> Result<Answer<Value>, Problem> {
     let limit = options.limit()?;
     let found = desk.participants(options.after.as_deref(), limit).await?;
-    Ok(page(&found, limit, |it| it, |it| json!({ "subject": it })))
+    Ok(page(&found, limit, String::clone, |it| json!({ "subject": it })))
 }
 
 /// `PUT /v1/agent-sessions/{session}/participants/{subject}`

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::gate::{Auditing, Conversation, Desk, OfWorkspace, Reading};
 use super::http::input::Options;
-use super::places::bounded;
+use super::places::{bounded, page};
 use super::problem::Problem;
 use crate::catalog::{Promoter, Promotion, PromotionId};
 
@@ -26,7 +26,8 @@ pub(super) async fn of_session(
     Options(ReceiptsOptions { before, limit }): Options<ReceiptsOptions>,
 ) -> Result<Answer<Value>, Problem> {
     let limit = bounded(limit)?;
-    Ok(page(&conversation.receipts(before.map(PromotionId), limit).await?, limit))
+    let receipts = conversation.receipts(before.map(PromotionId), limit).await?;
+    Ok(page(&receipts, limit, |it| it.id.to_string(), as_json))
 }
 
 /// `GET /v1/workspaces/{workspace}/receipts`
@@ -35,14 +36,8 @@ pub(super) async fn of_workspace(
     Options(ReceiptsOptions { before, limit }): Options<ReceiptsOptions>,
 ) -> Result<Answer<Value>, Problem> {
     let limit = bounded(limit)?;
-    Ok(page(&desk.receipts(before.map(PromotionId), limit).await?, limit))
-}
-
-fn page(receipts: &[Promotion], limit: u32) -> Answer<Value> {
-    let is_full = receipts.len() >= usize::try_from(limit).unwrap_or(usize::MAX);
-    let next = receipts.last().filter(|_| is_full).map(|last| last.id.to_string());
-    let items: Vec<_> = receipts.iter().map(as_json).collect();
-    Answer(json!({ "items": items, "next": next }))
+    let receipts = desk.receipts(before.map(PromotionId), limit).await?;
+    Ok(page(&receipts, limit, |it| it.id.to_string(), as_json))
 }
 
 fn as_json(receipt: &Promotion) -> Value {

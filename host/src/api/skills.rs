@@ -57,7 +57,7 @@ pub(super) async fn list(
 ) -> Result<Answer<Value>, Problem> {
     let (limit, after) = (bounded(limit)?, after.as_deref().map(slug).transpose()?);
     let skills = desk.skills(of.into(), Page::after_slug(after.as_ref(), limit)).await?;
-    Ok(page(&skills, limit, |it| &it.slug, as_json))
+    Ok(page(&skills, limit, |it| it.slug.clone(), as_json))
 }
 
 /// Which versions to list.
@@ -77,10 +77,7 @@ pub(super) async fn versions(
 ) -> Result<Answer<Value>, Problem> {
     let limit = bounded(limit)?;
     let versions = desk.versions(&slug(&called)?, before, limit).await?;
-    let is_full = versions.len() >= usize::try_from(limit).unwrap_or(usize::MAX);
-    let next = versions.last().filter(|_| is_full).map(|last| last.number);
-    let items: Vec<_> = versions.iter().map(as_json).collect();
-    Ok(Answer(json!({ "items": items, "next": next })))
+    Ok(page(&versions, limit, |it| it.number, as_json))
 }
 
 /// `PUT /v1/workspaces/{workspace}/skills/{skill}/versions`
