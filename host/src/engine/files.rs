@@ -115,13 +115,13 @@ fn add_verbs(files: &mut LinkerInstance<'_, TurnState>) -> Result<()> {
         ChunkAnswer::from(state.space().read(&path, offset, length).await?)
     });
     verb!(files, "write", |state, path: String, bytes: Bytes, when: types::Precondition| {
-        FileAnswer::from(state.space().write(&path, bytes, when.into()).await?)
+        FileAnswer::from(state.space().write(path, bytes, when.into()).await?)
     });
     verb!(files, "delete", |state, path: String, when: types::Precondition| {
         state.space().delete(&path, when.into()).await?
     });
     verb!(files, "stat", |state, path: String| {
-        FileAnswer::from(state.space().stat(&path).await?)
+        FileAnswer::from(state.space().stat(path).await?)
     });
     verb!(files, "list-files", |state,
                                 folder: String,

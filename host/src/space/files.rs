@@ -56,17 +56,23 @@ impl Space {
     ///
     /// # Errors
     /// `too-large` over [`WRITE_BYTES_MAX`]; `conflict` if `when` does not hold.
-    pub async fn write(&self, path: &str, bytes: Bytes, when: Precondition) -> Result<File, Error> {
+    pub async fn write(
+        &self,
+        path: impl Into<String>,
+        bytes: Bytes,
+        when: Precondition,
+    ) -> Result<File, Error> {
+        let path = path.into();
         if bytes.len() > WRITE_BYTES_MAX {
             let message =
                 format!("one write takes at most {WRITE_BYTES_MAX} bytes: use a writer for more");
             return Err(Error::too_large("write", message));
         }
-        let (_, resolved) = self.resolve(path, Need::Write)?;
+        let (_, resolved) = self.resolve(&path, Need::Write)?;
         let _room = self.hold(bytes.len()).await?;
         let put = self.store().put(&resolved.key, bytes, &when);
-        let object = self.operate(path, Effect::Unknown, put).await?;
-        Ok(self.written(File::new(path, object)))
+        let object = self.operate(&path, Effect::Unknown, put).await?;
+        Ok(self.written(File::at(path, object)))
     }
 
     pub(super) fn written(&self, file: File) -> File {
@@ -94,13 +100,14 @@ impl Space {
     ///
     /// # Errors
     /// `not-found`.
-    pub async fn stat(&self, path: &str) -> Result<File, Error> {
-        let (_, resolved) = self.resolve(path, Need::Read)?;
+    pub async fn stat(&self, path: impl Into<String>) -> Result<File, Error> {
+        let path = path.into();
+        let (_, resolved) = self.resolve(&path, Need::Read)?;
         let object = match resolved.skill_file {
             Some(file) => skill_object(&file),
-            None => self.operate(path, Effect::None, self.store().head(&resolved.key)).await?,
+            None => self.operate(&path, Effect::None, self.store().head(&resolved.key)).await?,
         };
-        Ok(File::new(path, object))
+        Ok(File::at(path, object))
     }
 }
 

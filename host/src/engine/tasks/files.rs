@@ -56,7 +56,7 @@ fn add_content(files: &mut LinkerInstance<'_, TurnState>) -> wasmtime::Result<()
             let bytes =
                 |store: Access<'_, TurnState>| Bytes::copy_from_slice(list.as_le_slice(&store));
             let bytes = turn.with(bytes);
-            async move { space.write(&path, bytes, when.into()).await }
+            async move { space.write(path, bytes, when.into()).await }
         }))
     })
 }
@@ -71,7 +71,7 @@ fn add_names(files: &mut LinkerInstance<'_, TurnState>) -> wasmtime::Result<()> 
     })?;
     files.func_wrap_concurrent("stat", |turn: &Turn, (path,): (String,)| {
         Box::pin(call::<_, FileAnswer, _>(turn, path.len(), FILE_BYTES, move |space| async move {
-            space.stat(&path).await
+            space.stat(path).await
         }))
     })?;
     files.func_wrap_concurrent("list-files", |turn: &Turn, list: ListArguments| {
