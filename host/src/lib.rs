@@ -6,6 +6,7 @@ pub mod catalog;
 pub mod clock;
 pub mod engine;
 pub mod limits;
+pub mod receipts;
 pub mod scope;
 pub mod settings;
 pub mod skills;

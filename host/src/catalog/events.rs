@@ -1,6 +1,5 @@
 use super::database::{Changes, Statement, places, sql};
 use super::event::{COLUMNS_BOUND, Columns, Recorded};
-use super::promotions;
 use super::turn::{Lease, TurnId};
 use super::watch::Topic;
 use super::{Catalog, CatalogError, Event};
@@ -91,7 +90,6 @@ pub(super) async fn record(
         changes.execute(insert(session, next, rows, now)).await?;
         next += rows.len() as u64;
     }
-    promotions::keep_of_turns(changes, session, entries, now).await?;
     changes.tell(Topic::Session(session));
     if ready.is_some() {
         changes.tell(Topic::Work);

@@ -47,7 +47,7 @@ pub use event::{Event, LogLevel, Recorded};
 pub use lookups::{AgentRecord, SessionRecord, WorkspaceRecord};
 pub use name::{Label, LabelError, Name, NameError};
 pub use places::{Made, Page, Place, PlaceKind, SessionPlace};
-pub use promotions::{Promoted, Promoter, Promotion, PromotionId, ReceiptsOf};
+pub use promotions::{Promoter, Promotion, PromotionId, ReceiptsOf};
 pub use queue::{Cancelled, Enqueue, Resume};
 pub use settings::{Cascade, SettingsOf};
 pub use skills::{Bind, Binding, Condemned, NewVersion, SkillOf, SkillVersion, VersionId};

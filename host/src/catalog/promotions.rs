@@ -5,10 +5,10 @@ use std::fmt;
 use anyhow::anyhow;
 use uuid::Uuid;
 
-use super::database::{Changes, Row, places, sql};
-use super::events::Entry;
-use super::turn::TurnId;
-use super::{Catalog, CatalogError, Event, Label, new_id};
+use super::database::{Row, sql};
+use super::ending::held;
+use super::turn::{Lease, TurnId};
+use super::{Catalog, CatalogError, Label, new_id};
 use crate::limits::CATALOG_PAGE_ROWS_MAX;
 use crate::scope::{AgentId, Coordinates, SessionId, WorkspaceId};
 
@@ -33,16 +33,8 @@ pub enum Promoter {
     Operator,
 }
 
-/// From where to where a file was copied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Promoted<'a> {
-    /// Its path.
-    pub source: &'a str,
-    /// The path of the copy.
-    pub target: &'a str,
-    /// Which content the copy has.
-    pub revision: &'a str,
-}
+/// In place of a revision: whether there is a copy is not known.
+const NOT_KNOWN: &str = "";
 
 /// A receipt.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,9 +51,9 @@ pub struct Promotion {
     pub source: String,
     /// To where.
     pub target: String,
-    /// Which content the copy has.
-    pub revision: String,
-    /// When it was recorded, in milliseconds since the Unix epoch.
+    /// Which content the copy has; absent as long as it is not known whether there is one.
+    pub revision: Option<String>,
+    /// When it was begun, in milliseconds since the Unix epoch.
     pub at_ms: u64,
 }
 
@@ -75,17 +67,18 @@ pub enum ReceiptsOf {
 }
 
 impl Catalog {
-    /// Keeps a receipt of what was promoted outside of a turn; turns' own are kept with their
-    /// events.
+    /// Keeps a receipt of a copy that is about to be made outside of a turn, from one path to
+    /// another. Which content the copy has is not known until it is completed.
     ///
     /// # Errors
     /// [`CatalogError::Deleted`] if the workspace is gone; [`CatalogError::Unavailable`].
-    pub async fn keep_receipt(
+    pub async fn open_receipt(
         &self,
         at: Coordinates,
         by: &Promoter,
-        promoted: Promoted<'_>,
-    ) -> Result<(), CatalogError> {
+        source: &str,
+        target: &str,
+    ) -> Result<PromotionId, CatalogError> {
         let (turn, subject) = match by {
             Promoter::Turn(turn) => (Some(*turn), None),
             Promoter::Subject(subject) => (None, Some(subject.as_str())),
@@ -94,18 +87,58 @@ impl Catalog {
         let insert = "insert into promotions (id, workspace_id, agent_id, session_id, turn_id,
                 subject, source, target, revision, at_ms)
             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
-        let insert = sql(insert)
-            .bind(PromotionId(new_id()))
-            .bind(at.workspace)
-            .bind(at.agent)
-            .bind(at.session)
-            .bind(turn)
-            .bind(subject)
-            .bind(promoted.source)
-            .bind(promoted.target)
-            .bind(promoted.revision)
-            .bind(self.now());
-        self.database.execute(insert).await?;
+        let id = PromotionId(new_id());
+        let insert = sql(insert).bind(id).bind(at.workspace).bind(at.agent).bind(at.session);
+        let insert = insert.bind(turn).bind(subject).bind(source).bind(target);
+        self.database.execute(insert.bind(NOT_KNOWN).bind(self.now())).await?;
+        Ok(id)
+    }
+
+    /// As [`Self::open_receipt`], of what a turn is about to copy.
+    ///
+    /// # Errors
+    /// [`CatalogError::LeaseLost`] if the turn was given up; [`CatalogError::Unavailable`].
+    pub async fn open_turn_receipt(
+        &self,
+        lease: Lease,
+        source: &str,
+        target: &str,
+    ) -> Result<PromotionId, CatalogError> {
+        let insert = "insert into promotions (id, workspace_id, agent_id, session_id, turn_id,
+                subject, source, target, revision, at_ms)
+            select $1, agents.workspace_id, agents.id, sessions.id, turns.id, null, $2, $3, $4, $5
+            from turns join sessions on sessions.id = turns.session_id
+            join agents on agents.id = sessions.agent_id
+            where turns.id = $6 and turns.attempt = $7 and turns.state = 'running'";
+        let id = PromotionId(new_id());
+        let insert = sql(insert).bind(id).bind(source).bind(target).bind(NOT_KNOWN);
+        let insert = insert.bind(self.now()).bind(lease.turn).bind(lease.attempt);
+        held(self.database.execute(insert).await? == 1)?;
+        Ok(id)
+    }
+
+    /// The copy was made, and has this content. A receipt that went with its workspace is none
+    /// that could be completed, and no error.
+    ///
+    /// # Errors
+    /// [`CatalogError::Unavailable`].
+    pub async fn complete_receipt(
+        &self,
+        receipt: PromotionId,
+        revision: &str,
+    ) -> Result<(), CatalogError> {
+        let complete = "update promotions set revision = $2 where id = $1";
+        self.database.execute(sql(complete).bind(receipt).bind(revision)).await?;
+        Ok(())
+    }
+
+    /// Removes a receipt that was not completed: there is no copy.
+    ///
+    /// # Errors
+    /// [`CatalogError::Unavailable`].
+    pub async fn withdraw_receipt(&self, receipt: PromotionId) -> Result<(), CatalogError> {
+        let withdraw = "delete from promotions where id = $1 and revision = $2";
+        self.database.execute(sql(withdraw).bind(receipt).bind(NOT_KNOWN)).await?;
         Ok(())
     }
 
@@ -152,49 +185,7 @@ fn promotion(row: &Row) -> Result<Promotion, CatalogError> {
         by,
         source: row.at(5)?,
         target: row.at(6)?,
-        revision: row.at(7)?,
+        revision: Some(row.at(7)?).filter(|revision: &String| revision != NOT_KNOWN),
         at_ms: row.at(8)?,
     })
-}
-
-/// Rows of one statement: ten values each.
-const AT_ONCE: usize = 1_000;
-
-/// Keeps receipts of what turns of a session promoted, among all that they did.
-pub(super) async fn keep_of_turns(
-    changes: &mut Changes,
-    session: SessionId,
-    entries: &[Entry<'_>],
-    now: i64,
-) -> Result<(), CatalogError> {
-    let promoted: Vec<_> = entries.iter().filter_map(promoted).collect();
-    if promoted.is_empty() {
-        return Ok(());
-    }
-    let whose = "select agents.id, workspace_id from sessions join agents on agents.id = agent_id
-        where sessions.id = $1";
-    let (agent, workspace): (AgentId, WorkspaceId) =
-        changes.rows(sql(whose).bind(session)).await?.one()?;
-    for promoted in promoted.chunks(AT_ONCE) {
-        let insert = "insert into promotions (id, workspace_id, agent_id, session_id, turn_id,
-                subject, source, target, revision, at_ms) values ";
-        let insert = sql([insert, &places(promoted.len(), 10)].concat());
-        let insert = promoted.iter().fold(insert, |insert, (turn, promoted)| {
-            let insert = insert.bind(PromotionId(new_id())).bind(workspace).bind(agent);
-            let insert = insert.bind(session).bind(*turn).bind(None::<&str>);
-            let insert = insert.bind(promoted.source).bind(promoted.target);
-            insert.bind(promoted.revision).bind(now)
-        });
-        changes.execute(insert).await?;
-    }
-    Ok(())
-}
-
-fn promoted<'a>((by, event): &Entry<'a>) -> Option<(TurnId, Promoted<'a>)> {
-    match event {
-        Event::Promoted { source, target, revision } => {
-            Some((by.turn, Promoted { source, target, revision }))
-        }
-        _ => None,
-    }
 }

@@ -46,6 +46,8 @@ impl Engine {
         let _revoked_on_drop = Revoke(space.clone());
         let journal = Journal::new(observer, self.limits());
         let place = tokio::select! {
+            // Where there is one, nobody is asked for anything else.
+            biased;
             place = self.place() => place,
             _ = cancel.requested() => return Report::unstarted(End::Cancelled),
         };

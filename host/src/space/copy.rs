@@ -1,15 +1,18 @@
 //! Copies: the one way in which bytes move between scopes.
 
+use super::promotion::is_promotion;
 use super::{Error, ErrorCode, File, FileEvent, Space};
-use crate::scope::{GuestPath, Need, Resolved, Scope};
+use crate::scope::{GuestPath, Need, Resolved};
 use crate::store::{Effect, Precondition, Revision, StoreError};
 
 impl Space {
     /// Copies a file within what the caller can reach. To a longer-lived scope it is a
-    /// promotion, and recorded as one.
+    /// promotion: it has a receipt before it is begun, where the space has somebody who keeps
+    /// them.
     ///
     /// # Errors
-    /// `conflict` if `when`, about the target, does not hold.
+    /// `conflict` if `when`, about the target, does not hold; `unavailable` if there is no
+    /// receipt.
     pub async fn copy(
         &self,
         source: &str,
@@ -68,27 +71,34 @@ impl Space {
         when: &Precondition,
     ) -> Result<File, Error> {
         let (source, target) = (way.source_path.to_string(), way.target_path.to_string());
-        let is_promotion = lifetime(way.target_path.scope()) > lifetime(way.source_path.scope());
-        if is_promotion {
-            self.check_recorded()?;
+        let (from, to) = (way.source_path.scope(), way.target_path.scope());
+        let receipt = self.open_receipt((&source, from), (&target, to)).await?;
+        let copied = self.copied(way, pinned, when).await;
+        self.close_receipt(receipt, &copied).await?;
+        let file = copied?;
+        if is_promotion(from, to) {
+            self.record(FileEvent::Promoted { source, target, revision: file.revision.clone() });
         }
+        Ok(self.written(file))
+    }
+
+    async fn copied(
+        &self,
+        way: &Way<'_>,
+        pinned: Option<&Revision>,
+        when: &Precondition,
+    ) -> Result<File, Error> {
+        let target = way.target_path.to_string();
         let copy = self.store().copy(&way.from.key, pinned, &way.to.key, when);
         let copied = self.transfer(&target, copy).await.map_err(|error| {
             // The target's absence is no error: only the source can be missing.
             if error.code == ErrorCode::NotFound {
-                Error::from_store(StoreError::NotFound, &source)
+                Error::from_store(StoreError::NotFound, &way.source_path.to_string())
             } else {
                 error
             }
         })?;
-        if is_promotion {
-            self.record(FileEvent::Promoted {
-                source,
-                target: target.clone(),
-                revision: copied.revision.clone(),
-            });
-        }
-        Ok(self.written(File::at(target, copied)))
+        Ok(File::at(target, copied))
     }
 }
 
@@ -98,13 +108,4 @@ struct Way<'a> {
     from: Resolved,
     target_path: GuestPath<'a>,
     to: Resolved,
-}
-
-fn lifetime(scope: Scope<'_>) -> u8 {
-    match scope {
-        Scope::Session => 0,
-        Scope::Agent => 1,
-        Scope::Workspace => 2,
-        Scope::Skill(_) => 3,
-    }
 }

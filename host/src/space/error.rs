@@ -117,6 +117,12 @@ impl Error {
         }
     }
 
+    /// A promotion without its receipt.
+    pub(super) fn unrecorded(message: &str, source: anyhow::Error) -> Self {
+        tracing::warn!(error = format!("{source:#}"), "a promotion was not recorded");
+        Self { for_log: Some(source), ..Self::new(ErrorCode::Unavailable, "receipt", message) }
+    }
+
     fn unavailable(effect: Effect, source: anyhow::Error) -> Self {
         let message = match effect {
             Effect::None => "storage did not answer; nothing changed",

@@ -6,10 +6,10 @@
 
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 
 use crate::clock::Clock;
 use crate::limits::{Limits, READY_MS_MAX};
@@ -25,6 +25,7 @@ mod files;
 mod listing;
 mod locks;
 mod media;
+mod promotion;
 mod reader;
 mod room;
 mod seal;
@@ -39,6 +40,7 @@ pub use emptying::Emptied;
 pub use error::{Error, ErrorCode};
 pub use files::Chunk;
 pub use listing::Page;
+pub use promotion::Receipts;
 pub use reader::Reader;
 pub use seal::SealKey;
 pub use search::{Match, Matches, Search};
@@ -117,8 +119,7 @@ pub enum FileEvent {
     },
 }
 
-/// Most events that a space keeps until they are taken; what comes later is not recorded, and
-/// nothing is promoted.
+/// Most events that a space keeps until they are taken; what comes later is not recorded.
 const EVENTS_MAX: usize = 10_000;
 
 /// A store and what all its callers share. One per process and store.
@@ -164,11 +165,11 @@ impl Storage {
 
     /// What a caller with this table may do. Its bounds for one turn begin anew.
     pub fn space(self: &Arc<Self>, table: MountTable) -> Space {
-        self.space_spilling_over(self.limits.spill_bytes_min, table)
+        self.space_on(Terms::default(), table)
     }
 
-    /// As [`Self::space`]; results of more than so many bytes are spilled.
-    pub fn space_spilling_over(self: &Arc<Self>, bytes: usize, table: MountTable) -> Space {
+    /// As [`Self::space`], on terms of its own.
+    pub fn space_on(self: &Arc<Self>, terms: Terms, table: MountTable) -> Space {
         let limits = &self.limits;
         let wait = Duration::from_millis(limits.busy_ms_max);
         let operations = Room::new(limits.turn_operations_max, &self.operations, wait);
@@ -179,7 +180,9 @@ impl Storage {
             readers: permits(limits.turn_readers_max),
             writers: permits(limits.turn_writers_max),
             storage: self.clone(),
-            spill_bytes_min: bytes,
+            spill_bytes_min: terms.spill_bytes_min.unwrap_or(limits.spill_bytes_min),
+            receipts: terms.receipts,
+            changed: terms.changed,
             table,
             operations,
             buffer,
@@ -221,6 +224,17 @@ impl Storage {
     }
 }
 
+/// What a space is given beside its table.
+#[derive(Clone, Debug, Default)]
+pub struct Terms {
+    /// Results of more bytes than this are spilled; the host's bound if absent.
+    pub spill_bytes_min: Option<usize>,
+    /// Who keeps receipts of promotions; nobody if absent.
+    pub receipts: Option<Arc<dyn Receipts>>,
+    /// Told when there is an event after there was none: see [`Space::take_events`].
+    pub changed: Option<Arc<Notify>>,
+}
+
 /// What one caller may do now. Clones share its bounds and its end.
 #[derive(Clone, Debug)]
 pub struct Space(Arc<Inner>);
@@ -229,6 +243,8 @@ pub struct Space(Arc<Inner>);
 struct Inner {
     storage: Arc<Storage>,
     spill_bytes_min: usize,
+    receipts: Option<Arc<dyn Receipts>>,
+    changed: Option<Arc<Notify>>,
     table: MountTable,
     operations: Room,
     buffer: Room,
@@ -260,21 +276,27 @@ impl Space {
 
     /// What was done since the last call, in order.
     pub fn take_events(&self) -> Vec<FileEvent> {
-        std::mem::take(&mut *self.0.events.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.recorded())
+    }
+
+    /// Nothing panics while it is held, so it is whole.
+    fn recorded(&self) -> MutexGuard<'_, Vec<FileEvent>> {
+        self.0.events.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many events there are to take.
+    pub fn events(&self) -> usize {
+        self.recorded().len()
     }
 
     fn record(&self, event: FileEvent) {
-        let mut events = self.0.events.lock().unwrap_or_else(PoisonError::into_inner);
-        if events.len() < EVENTS_MAX || matches!(event, FileEvent::Promoted { .. }) {
+        let mut events = self.recorded();
+        if events.len() < EVENTS_MAX {
             events.push(event);
         }
-    }
-
-    /// Nothing is promoted without that it is recorded: who does so much else at once waits until
-    /// that was taken.
-    fn check_recorded(&self) -> Result<(), Error> {
-        let events = self.0.events.lock().unwrap_or_else(PoisonError::into_inner);
-        if events.len() < EVENTS_MAX { Ok(()) } else { Err(Error::busy()) }
+        if let (1, Some(changed)) = (events.len(), &self.0.changed) {
+            changed.notify_one();
+        }
     }
 
     fn limits(&self) -> &Limits {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use tokio::sync::Notify;
-use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
 use super::record;
 use crate::catalog::{Catalog, CatalogError, Event, Lease, Standing, Watch};
@@ -16,6 +16,10 @@ use crate::space::Space;
 
 /// How long what happens is gathered before it is recorded: a guest may say a letter at a time.
 const GATHER: Duration = Duration::from_millis(100);
+/// The same of what is done with files; and how much of it is recorded as soon as that. A guest may
+/// change ten thousand files a second: what is more waits for the next renewal.
+const GATHER_FILES: Duration = Duration::from_secs(1);
+const FILES_AT_ONCE: usize = 100;
 /// How often a lease is renewed that nothing else is to be written for, sooner if it is short;
 /// and how long one attempt at that may take.
 const RENEW: Duration = Duration::from_secs(10);
@@ -28,6 +32,7 @@ const RENEWALS_MIN: u32 = 4;
 pub struct Journal {
     due: Mutex<Due>,
     more: Notify,
+    changed: Arc<Notify>,
 }
 
 #[derive(Debug, Default)]
@@ -37,6 +42,11 @@ struct Due {
 }
 
 impl Journal {
+    /// Who is to be told of what is done in a space that it follows.
+    pub(super) fn changed(&self) -> Arc<Notify> {
+        self.changed.clone()
+    }
+
     /// From now on what is done in this space is part of it.
     pub(super) fn follow(&self, space: Space) {
         self.due().space = Some(space);
@@ -70,8 +80,20 @@ impl Journal {
 
     /// Returns a while after there is something to record.
     async fn gathered(&self) {
-        self.more.notified().await;
-        tokio::time::sleep(GATHER).await;
+        tokio::select! {
+            () = self.more.notified() => sleep(GATHER).await,
+            () = self.few_files_changed() => {}
+        }
+    }
+
+    async fn few_files_changed(&self) {
+        loop {
+            self.changed.notified().await;
+            sleep(GATHER_FILES).await;
+            if self.due().space.as_ref().is_some_and(|space| space.events() <= FILES_AT_ONCE) {
+                return;
+            }
+        }
     }
 
     /// Nothing panics while it is held, so it is whole.
@@ -204,3 +226,6 @@ async fn heard(stop: Option<&mut Watch>) {
         None => std::future::pending().await,
     }
 }
+
+#[cfg(test)]
+mod tests;

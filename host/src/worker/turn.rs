@@ -11,9 +11,10 @@ use super::lease::{Journal, Keeper};
 use super::{Inner, record, told};
 use crate::catalog::{CatalogError, Claimed, Finish, Lease};
 use crate::engine::{Bounds, Cancel, Component, End, Report, Request};
+use crate::receipts::Receipts;
 use crate::scope::{MountTable, Sha256};
 use crate::settings::Effective;
-use crate::space::Space;
+use crate::space::{Space, Terms};
 
 /// How long the recording of an end is tried again, and how often.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -52,12 +53,12 @@ pub(super) async fn run(inner: &Inner, claimed: Claimed) -> Outcome {
     let keeper = Keeper::new(inner.catalog.clone(), inner.storage.limits(), lease);
     let (journal, cancel) = (keeper.journal(), Cancel::new());
     let turn = async {
-        let ready = match prepare(inner, &claimed).instrument(info_span!("prepare")).await {
+        let ready = match prepare(inner, &claimed, &journal).instrument(info_span!("prepare")).await
+        {
             Ok(ready) => ready,
             Err(Unready::Unfit(end)) => return Some(Report::unstarted(end)),
             Err(Unready::Untold) => return None,
         };
-        journal.follow(ready.space.clone());
         let Ready { component, space, bounds } = ready;
         let (input, answer, attempt) = (claimed.input, claimed.answer, lease.attempt);
         let request = Request { input, answer, attempt, bounds };
@@ -116,13 +117,18 @@ struct Ready {
     bounds: Bounds,
 }
 
-async fn prepare(inner: &Inner, claimed: &Claimed) -> Result<Ready, Unready> {
+async fn prepare(inner: &Inner, claimed: &Claimed, journal: &Journal) -> Result<Ready, Unready> {
     let coordinates = claimed.coordinates;
     let cascade = inner.catalog.cascade(coordinates.workspace, Some(coordinates.agent)).await?;
     let effective = Effective::read(inner.storage.limits(), cascade.levels());
     let skills = inner.skills.table(&inner.catalog, claimed.lease.turn).await?;
     let table = MountTable::new(coordinates, effective.grant(), skills);
-    let space = inner.storage.space_spilling_over(effective.spill_bytes.value.bytes(), table);
+    let receipts = Receipts::of_turn(inner.catalog.clone(), claimed.lease);
+    let spill_bytes_min = Some(effective.spill_bytes.value.bytes());
+    let changed = Some(journal.changed());
+    let terms = Terms { spill_bytes_min, receipts: Some(receipts), changed };
+    let space = inner.storage.space_on(terms, table);
+    journal.follow(space.clone());
     let component = component(inner, claimed.component).await?;
     Ok(Ready { component, space, bounds: bounds(&effective) })
 }

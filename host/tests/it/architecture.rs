@@ -16,12 +16,19 @@ const EDGES: &[(&str, &[&str])] = &[
     ("catalog", &["clock", "limits", "scope"]),
     ("engine", &["buffer", "clock", "limits", "scope", "space", "store"]),
     ("settings", &["limits", "scope"]),
+    ("receipts", &["catalog", "scope", "space", "store"]),
     ("skills", &["catalog", "limits", "scope", "space"]),
     (
         "api",
-        &["catalog", "clock", "engine", "limits", "scope", "settings", "skills", "space", "store"],
+        &[
+            "catalog", "clock", "engine", "limits", "receipts", "scope", "settings", "skills",
+            "space", "store",
+        ],
     ),
-    ("worker", &["catalog", "engine", "limits", "scope", "settings", "skills", "space"]),
+    (
+        "worker",
+        &["catalog", "engine", "limits", "receipts", "scope", "settings", "skills", "space"],
+    ),
 ];
 
 /// Crates that one module alone may name: everything else is handed its types.

@@ -11,13 +11,14 @@ use tokio::sync::OwnedSemaphorePermit;
 use uuid::Uuid;
 
 use super::find::Found;
-use super::{Admitted, Door, Host, Needs, On, Right, authorities, label, receipts};
+use super::{Admitted, Door, Host, Needs, On, Right, authorities, label};
 use crate::api::authority::{Authorities, Authority};
 use crate::api::problem::Problem;
 use crate::catalog::{Cascade, Promoter, SettingsOf};
+use crate::receipts::Receipts;
 use crate::scope::{Access, AgentId, Coordinates, Grant, MountTable, Scope, SkillTable};
 use crate::settings::Effective;
-use crate::space::{Error, ErrorCode, File, Page, Reader, Space, Spilled, Writer};
+use crate::space::{ErrorCode, File, Page, Reader, Space, Spilled, Terms, Writer};
 use crate::store::{Depth, Precondition};
 
 /// Whose files a path names.
@@ -72,8 +73,6 @@ pub(in crate::api) struct Files<P> {
 struct Reach {
     host: Host,
     found: Found,
-    coordinates: Coordinates,
-    by: Promoter,
     space: Space,
 }
 
@@ -89,10 +88,12 @@ impl<P: Place> FromRequestParts<Host> for Files<P> {
         let effective = host.effective(found).await?;
         let (coordinates, grant) = reach(found, &effective, authorities(&caller))?;
         let table = MountTable::new(coordinates, grant, SkillTable::default());
-        let spilled_over = effective.spill_bytes.value.bytes();
-        let space = host.0.storage.space_spilling_over(spilled_over, table);
         let by = Promoter::Subject(label(&caller.subject)?);
-        let reach = Reach { space, host: host.clone(), found, coordinates, by };
+        let receipts = Receipts::of_person(host.0.catalog.clone(), coordinates, by);
+        let spill_bytes_min = Some(effective.spill_bytes.value.bytes());
+        let terms = Terms { spill_bytes_min, receipts: Some(receipts), ..Terms::default() };
+        let space = host.0.storage.space_on(terms, table);
+        let reach = Reach { space, host: host.clone(), found };
         Ok(Self { reach, place: PhantomData })
     }
 }
@@ -223,8 +224,8 @@ impl<P: Place> Files<P> {
     ) -> Result<File, Problem> {
         let reach = self.reach.clone();
         to_its_end(async move {
-            let copied = reach.space.copy(&from, &to, when).await;
-            reach.keep_and_tell(copied).await
+            let copied = reach.space.copy(&from, &to, when).await?;
+            reach.keep(copied).await
         })
         .await
     }
@@ -237,8 +238,8 @@ impl<P: Place> Files<P> {
     ) -> Result<File, Problem> {
         let reach = self.reach.clone();
         to_its_end(async move {
-            let moved = reach.space.relocate(&from, &to, when).await;
-            reach.keep_and_tell(moved).await
+            let moved = reach.space.relocate(&from, &to, when).await?;
+            reach.keep(moved).await
         })
         .await
     }
@@ -290,15 +291,6 @@ async fn to_its_end<T: Send + 'static>(
 }
 
 impl Reach {
-    /// Leaves receipts of what was promoted, also where not all of what was asked for was done.
-    async fn keep_and_tell(&self, made: Result<File, Error>) -> Result<File, Problem> {
-        let catalog = &self.host.0.catalog;
-        let told = receipts::leave(catalog, self.coordinates, &self.by, &self.space).await;
-        let file = self.keep(made?).await?;
-        told?;
-        Ok(file)
-    }
-
     async fn keep(&self, file: File) -> Result<File, Problem> {
         self.check_kept(&file.path).await?;
         Ok(file)

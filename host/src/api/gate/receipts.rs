@@ -1,15 +1,11 @@
-//! Receipts of promotions: leaving them, and seeing them.
+//! Seeing receipts of promotions.
 
 use super::conversation::{Conversation, Reading};
 use super::desks::Wanted;
 use super::{Desk, OfWorkspace, Right};
 use crate::api::authority::Authority;
 use crate::api::problem::Problem;
-use crate::catalog::{
-    Catalog, CatalogError, Promoted, Promoter, Promotion, PromotionId, ReceiptsOf,
-};
-use crate::scope::Coordinates;
-use crate::space::{FileEvent, Space};
+use crate::catalog::{Promotion, PromotionId, ReceiptsOf};
 
 /// To see what was promoted in conversations: names of their files.
 #[derive(Debug)]
@@ -39,20 +35,4 @@ impl Conversation<Reading> {
         let of = ReceiptsOf::Session(self.session);
         Ok(self.host.0.catalog.receipts(of, before, limit).await?)
     }
-}
-
-/// Leaves a receipt of each promotion that was done in a space since this was called last.
-pub(super) async fn leave(
-    catalog: &Catalog,
-    at: Coordinates,
-    by: &Promoter,
-    space: &Space,
-) -> Result<(), CatalogError> {
-    for event in space.take_events() {
-        if let FileEvent::Promoted { source, target, revision } = &event {
-            let promoted = Promoted { source, target, revision: &revision.0 };
-            catalog.keep_receipt(at, by, promoted).await?;
-        }
-    }
-    Ok(())
 }

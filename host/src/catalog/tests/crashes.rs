@@ -39,7 +39,6 @@ async fn everything(desk: &Desk) -> Vec<String> {
         "select sha256 from components order by 1",
         "select name || number || sha256 from component_snapshots order by 1",
         "select kind || id from storage_deletions order by 1",
-        "select source || target || coalesce(turn_id, '') from promotions order by id",
         "select slug || latest from skills order by 1",
         "select slug || number || coalesce(skill_id, '') from skill_versions order by id",
         "select version_id || path || sha256 from skill_version_files order by 1",
@@ -60,9 +59,7 @@ on_both! {
         broken_anywhere(desk, || catalog.enqueue(turn_of(session))).await;
         let claimed = broken_anywhere(desk, || catalog.claim("host", 1)).await;
         let lease = claimed[0].lease;
-        let (source, target) = ("session/a".into(), "agent/a".into());
-        let promoted = Event::Promoted { source, target, revision: "r".into() };
-        let events = [said("piece"), Event::Deleted { path: "session/a".into() }, promoted];
+        let events = [said("piece"), Event::Deleted { path: "session/a".into() }];
         broken_anywhere(desk, || catalog.renew(lease, &events)).await;
         broken_anywhere(desk, || catalog.cancel(lease.turn)).await;
         let wakes = vec![Wake { after_ms: 1, input: "later".into() }];

@@ -123,11 +123,8 @@ impl Two {
         target: &str,
         made: Result<File, space::Error>,
     ) -> Result<(), Failure> {
-        // Also where not all of what was asked for was done.
-        let told = reach.leave_receipts(&desk.catalog).await;
         let file = made.map_err(|error| self.overwriting.explain(error, target))?;
         self.names.keep(&desk.catalog, reach, target).await?;
-        told?;
         self.shown.file(&file)
     }
 }

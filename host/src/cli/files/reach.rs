@@ -1,10 +1,11 @@
 //! From paths and names to a space.
 
-use bailiwick::catalog::{Catalog, Name, Promoted, Promoter};
+use bailiwick::catalog::{Catalog, Name, Promoter};
+use bailiwick::receipts::Receipts;
 use bailiwick::scope::{
     Access, AgentId, Coordinates, FolderPath, Grant, MountTable, Scope, SkillTable, WorkspaceId,
 };
-use bailiwick::space::{self, ErrorCode, FileEvent, Space};
+use bailiwick::space::{self, ErrorCode, Space, Terms};
 use bailiwick::store::Precondition;
 use clap::Args;
 use uuid::Uuid;
@@ -50,19 +51,6 @@ pub(super) struct Reach {
     level: Level,
 }
 
-impl Reach {
-    /// Leaves a receipt of each promotion that was done in the space.
-    pub(super) async fn leave_receipts(&self, catalog: &Catalog) -> Result<(), Failure> {
-        for event in self.space.take_events() {
-            if let FileEvent::Promoted { source, target, revision } = &event {
-                let promoted = Promoted { source, target, revision: &revision.0 };
-                catalog.keep_receipt(self.coordinates, &Promoter::Operator, promoted).await?;
-            }
-        }
-        Ok(())
-    }
-}
-
 impl Names {
     /// A space that reaches the scopes of all these paths.
     pub(super) async fn reach(
@@ -81,7 +69,10 @@ impl Names {
             workspace: Some(Access::ReadWrite),
         };
         let table = MountTable::new(coordinates, grant, SkillTable::default());
-        Ok(Reach { space: desk.storage.space(table), coordinates, level })
+        let by = Promoter::Operator;
+        let receipts = Receipts::of_person(Catalog::clone(&desk.catalog), coordinates, by);
+        let terms = Terms { receipts: Some(receipts), ..Terms::default() };
+        Ok(Reach { space: desk.storage.space_on(terms, table), coordinates, level })
     }
 
     fn level_of(&self, path: &str) -> Result<Level, Failure> {

@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use bailiwick::catalog::{Answer, CatalogError, Lease, Question, Start, VersionId};
+use bailiwick::catalog::{Answer, Catalog, CatalogError, Lease, Question, Start, VersionId};
 use bailiwick::engine::{Allocation, Component, Engine, EngineOptions};
 use bailiwick::limits::Limits;
+use bailiwick::receipts::Receipts;
 use bailiwick::scope::{Coordinates, Deletion, Grant, MountTable, SessionId, Sha256};
 use bailiwick::skills::Shelf;
-use bailiwick::space::Space;
+use bailiwick::space::{Space, Terms};
 use sha2::Digest;
 
 use super::super::desk::{Desk, Place};
@@ -95,7 +96,9 @@ impl Prepared {
         let lease = self.begin(run).await?;
         let skills = Shelf::default().table(&self.desk.catalog, lease.turn).await?;
         let table = MountTable::new(self.coordinates, self.grant, skills);
-        Ok((lease, self.desk.storage.space(table)))
+        let receipts = Receipts::of_turn(Catalog::clone(&self.desk.catalog), lease);
+        let terms = Terms { receipts: Some(receipts), ..Terms::default() };
+        Ok((lease, self.desk.storage.space_on(terms, table)))
     }
 
     async fn begin(&self, run: &Run) -> Result<Lease, Failure> {

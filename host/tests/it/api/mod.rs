@@ -24,6 +24,7 @@ use crate::space::{Ticks, World};
 
 mod archives;
 mod authorities;
+mod busy;
 mod documents;
 mod files;
 mod operation;

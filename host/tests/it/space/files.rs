@@ -1,5 +1,5 @@
 use bailiwick::limits::{Limits, READ_BYTES_MAX, READ_FIRST_BYTES, WRITE_BYTES_MAX};
-use bailiwick::space::{ErrorCode, FileEvent};
+use bailiwick::space::ErrorCode;
 use bailiwick::store::{Precondition, Revision};
 
 use super::{World, cat, put};
@@ -97,40 +97,6 @@ async fn open_handles_are_bounded() {
     }
     let error = space.open_writer("session/a", Precondition::Always).await.unwrap_err();
     assert_eq!(error.code, ErrorCode::TooLarge);
-}
-
-/// A copy to a longer-lived scope is a promotion, and is recorded.
-#[tokio::test]
-async fn promotions_are_recorded() {
-    let space = World::new().space();
-    put(&space, "session/a", "x").await;
-    space.take_events();
-    let copied = space.copy("session/a", "agent/a", Precondition::IfAbsent).await.unwrap();
-    space.copy("agent/a", "session/b", Precondition::Always).await.unwrap();
-    let promoted = FileEvent::Promoted {
-        source: "session/a".into(),
-        target: "agent/a".into(),
-        revision: copied.revision,
-    };
-    let written = |path: &str| FileEvent::Written { path: path.into(), size: 1 };
-    assert_eq!(space.take_events(), [promoted, written("agent/a"), written("session/b")]);
-    assert!(space.take_events().is_empty());
-}
-
-/// However much else is done: what is not recorded is not promoted.
-#[tokio::test]
-async fn nothing_is_promoted_that_is_not_recorded() {
-    let space = World::new().space();
-    for _ in 0..10_000 {
-        put(&space, "session/a", "x").await;
-    }
-    let refused = space.copy("session/a", "agent/a", Precondition::Always).await.unwrap_err();
-    assert_eq!(refused.code, ErrorCode::Busy);
-    assert_eq!(space.stat("agent/a").await.unwrap_err().code, ErrorCode::NotFound);
-    space.copy("session/a", "session/b", Precondition::Always).await.unwrap();
-    space.take_events();
-    space.copy("session/a", "agent/a", Precondition::Always).await.unwrap();
-    assert!(matches!(space.take_events()[0], FileEvent::Promoted { .. }));
 }
 
 /// A move is a copy of what was there and its deletion; onto itself it would be a loss.

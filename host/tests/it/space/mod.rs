@@ -24,6 +24,7 @@ mod faults;
 mod files;
 mod grants;
 mod listing;
+mod promotions;
 mod readers;
 mod search;
 mod text;
