@@ -22,7 +22,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     about: "`delete_many` of the S3 store, a thousand objects per call, against a loop of \
             DeleteObjects by the SDK. First against the server that answers at once: a million in \
             a full run, 100,000 in a quick one. Then against SeaweedFS, which deletes objects \
-            that are there: 20,000 by each in every round, 2,000 in a quick run.",
+            that are there: 5,000 by each in every round, 2,000 in a quick run.",
     run: |setting| Box::pin(run(setting)),
 };
 
@@ -35,7 +35,7 @@ async fn run(setting: &Setting) -> Result<Found> {
     let mut figures =
         vec![race("answers at once", &stub, objects, rounds, Objects::Imagined).await?];
     let seaweed = Server::seaweed(setting).await?;
-    let objects = setting.choose(2_000, 20_000);
+    let objects = setting.choose(2_000, 5_000);
     figures.push(race("SeaweedFS", &seaweed, objects, rounds, Objects::Made).await?);
     Ok(figures.into())
 }

@@ -62,7 +62,7 @@ async fn run(setting: &Setting) -> Result<Found> {
             calls(space.clone(), Call::List("session/flat"), 1)
         });
         let known = Known::new(&directory("catalog"), size / 10).await?;
-        race.enter(name, "catalog, sessions: find", move || known.clone().find(20));
+        race.enter(name, "catalog, sessions: find", move || known.clone().find(200));
     }
     let raced = race.run(setting.choose(9, 21)).await?;
     let mut figures = Vec::new();
