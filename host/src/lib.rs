@@ -7,6 +7,7 @@ pub mod clock;
 pub mod engine;
 pub mod limits;
 pub mod receipts;
+pub mod retention;
 pub mod scope;
 pub mod settings;
 pub mod skills;

@@ -183,8 +183,38 @@ pub const READY_MS_MAX: u64 = 5_000;
 pub const READY_KNOWN_MS_MAX: u64 = 1_000;
 /// Most participants that a session is made with.
 pub const SESSION_PARTICIPANTS_MAX: usize = 100;
-/// How often files that are owed to deletion are looked for, in milliseconds.
-pub const EMPTYING_MS: u64 = 60_000;
+/// How often is looked for what is to be removed, in milliseconds; a little later or earlier, so that
+/// hosts do not do it together.
+pub const SWEEP_MS: u64 = 60_000;
+/// How often one tick looks at a page of sessions, removes some rows of a kind, or works on files
+/// owed to deletion, at most: what is left waits for the next one.
+pub const SWEEP_STEPS_MAX: u32 = 64;
+/// How often a host looks at all sessions, in milliseconds.
+pub const SWEEP_WALK_MS: u64 = 600_000;
+/// Sessions that are looked at in one page.
+pub const SESSIONS_WALKED_MAX: u32 = 500;
+/// Rows that one transaction of a sweep removes, at most.
+pub const ROWS_SWEPT_MAX: u64 = 1_000;
+/// Turns that one transaction of a sweep removes, or removes the pieces of, at most: each may have
+/// texts of several megabytes.
+pub const TURNS_SWEPT_MAX: u64 = 20;
+/// A file that was written from outside of a turn is noted as activity of its session so much too
+/// early at most, in milliseconds: not each one is worth a write to the catalog.
+pub const ACTIVITY_KNOWN_MS: u64 = 300_000;
+/// How long nothing must have happened in a session before it may go for whatever reason but that
+/// somebody asks for it, in milliseconds.
+pub const SESSION_QUIET_MS: u64 = 3_600_000;
+/// How long whoever works on a deletion may be silent until somebody else goes on with it, in
+/// milliseconds.
+pub const DELETION_LEASE_MS: u64 = 120_000;
+/// How long a deletion rests that failed, in milliseconds, for each time that it was tried.
+pub const DELETION_PAUSE_MS: u64 = 30_000;
+/// How many of these pauses a deletion rests at most.
+pub const DELETION_PAUSES_MAX: u32 = 20;
+/// How long pieces of a reply stay after their turn is over, in milliseconds.
+pub const PIECES_KEPT_MS: u64 = 86_400_000;
+/// How long it stays when a session was woken, in milliseconds.
+pub const FIRINGS_KEPT_MS: u64 = 30 * 86_400_000;
 /// Fields of one request.
 pub const REQUEST_FIELDS_MAX: usize = 64;
 /// Bytes of a file that the HTTP API hands on at a time.
@@ -317,5 +347,13 @@ impl Default for Limits {
             spill_bytes_min: 32 << 10,
             host_turns_max: 1_000,
         }
+    }
+}
+
+impl Limits {
+    /// How long a change of the store that was begun may take until it has taken effect or never will,
+    /// in milliseconds.
+    pub fn change_ms_max(&self) -> u64 {
+        self.busy_ms_max.saturating_add(self.transfer_ms_max.max(self.operation_ms_max))
     }
 }

@@ -18,6 +18,7 @@ use prometheus::{
 };
 use tokio::time::Instant;
 
+use crate::retention;
 use crate::store::Observer;
 
 /// From half a millisecond to half a minute.
@@ -36,6 +37,8 @@ struct Counters {
     streams: IntGauge,
     connections: IntGauge,
     store_seconds: HistogramVec,
+    swept: IntCounterVec,
+    owed: IntGauge,
 }
 
 impl Metrics {
@@ -68,6 +71,17 @@ impl Metrics {
                 "Operations of the store, by what came of them.",
                 &["operation", "outcome"],
             )?,
+            swept: IntCounterVec::new(
+                Opts::new(
+                    "bailiwick_swept_total",
+                    "What was removed for its age, or after its deletion.",
+                ),
+                &["what"],
+            )?,
+            owed: IntGauge::new(
+                "bailiwick_deletions_owed",
+                "Deletions of which it is not known yet that nothing is left, up to 1,000.",
+            )?,
         };
         counters.register().context("counters of this program's own")?;
         Ok(Self(Arc::new(counters)))
@@ -91,13 +105,25 @@ impl Counters {
         self.registry.register(Box::new(self.request_seconds.clone()))?;
         self.registry.register(Box::new(self.streams.clone()))?;
         self.registry.register(Box::new(self.connections.clone()))?;
-        self.registry.register(Box::new(self.store_seconds.clone()))
+        self.registry.register(Box::new(self.store_seconds.clone()))?;
+        self.registry.register(Box::new(self.swept.clone()))?;
+        self.registry.register(Box::new(self.owed.clone()))
     }
 }
 
 impl Observer for Metrics {
     fn operated(&self, operation: &'static str, outcome: &'static str, took: Duration) {
         self.0.store_seconds.with_label_values(&[operation, outcome]).observe(took.as_secs_f64());
+    }
+}
+
+impl retention::Observer for Metrics {
+    fn swept(&self, what: &'static str, count: u64) {
+        self.0.swept.with_label_values(&[what]).inc_by(count);
+    }
+
+    fn owed(&self, deletions: u64) {
+        self.0.owed.set(i64::try_from(deletions).unwrap_or(i64::MAX));
     }
 }
 

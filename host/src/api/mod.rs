@@ -24,6 +24,7 @@ mod openapi;
 mod places;
 mod problem;
 mod receipts;
+mod retention;
 mod router;
 mod serve;
 mod skills;
@@ -54,10 +55,10 @@ impl Api {
         Self(gate::Host::new(catalog, storage, engine, verifier, metrics))
     }
 
-    /// Removes the files of what was deleted, for as long as it is polled. A process that serves
-    /// the API runs it beside.
-    pub fn emptying(&self) -> impl Future<Output = ()> + Send + use<> {
-        self.0.clone().empty_for_ever()
+    /// Removes what is to go and the files of what was deleted, for as long as it is polled. A process
+    /// that serves the API runs it beside.
+    pub fn sweeping(&self) -> impl Future<Output = ()> + Send + use<> {
+        self.0.clone().sweep_for_ever()
     }
 
     /// Removes contents of skills that nobody needs any more, for as long as it is polled. A process

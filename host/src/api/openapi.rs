@@ -179,7 +179,7 @@ impl Shape {
                 body: Some((BYTES, json!({}))),
                 answer: answer(reference("File")),
                 done: &["200", "201"],
-                refused: &["408", "412", "413", "415"],
+                refused: &["408", "410", "412", "413", "415"],
                 ..Self::default()
             },
             ("DELETE", "{*path}") => {
@@ -190,7 +190,7 @@ impl Shape {
                 body: Some((JSON, object(&[("from", string()), ("to", string())]))),
                 answer: answer(reference("File")),
                 done: &["200", "201"],
-                refused: &["409", "412", "413", "415"],
+                refused: &["409", "410", "412", "413", "415"],
                 ..Self::default()
             },
             ("POST", "spill") => Self {
@@ -202,7 +202,7 @@ impl Shape {
                     ("size", integer()),
                 ])),
                 done: &["200"],
-                refused: &["408", "413"],
+                refused: &["408", "410", "413"],
                 ..Self::default()
             },
             ("GET", "archive") => Self {
@@ -253,7 +253,7 @@ impl Shape {
                 )),
                 answer: answer(reference("Turn")),
                 done: &["200", "202"],
-                refused: &["409", "413", "415", "429"],
+                refused: &["409", "410", "413", "415", "429"],
                 ..Self::default()
             },
             ("GET", "{turn}") => {
@@ -396,6 +396,24 @@ impl Shape {
                 refused: &["413", "415"],
                 ..Self::default()
             },
+            ("POST", "close" | "reopen") => {
+                Self { done: &["204"], refused: &["409", "410"], ..Self::default() }
+            }
+            ("PUT" | "DELETE", "hold") => {
+                Self { done: &["204"], refused: &["410"], ..Self::default() }
+            }
+            ("GET", "preview") => Self {
+                query: vec![("after", string()), ("limit", integer())],
+                answer: answer(foreseen()),
+                done: &["200"],
+                ..Self::default()
+            },
+            ("GET", "questions") => Self {
+                query: vec![("before", string()), ("limit", integer())],
+                answer: answer(page_of(settled_question())),
+                done: &["200"],
+                ..Self::default()
+            },
             ("PUT", "settings") => Self {
                 body: Some((JSON, reference("Settings"))),
                 answer: answer(settings()),
@@ -472,6 +490,37 @@ fn receipt() -> Value {
         ("to", string()),
         ("revision", string()),
         ("at_ms", integer()),
+    ])
+}
+
+fn foreseen() -> Value {
+    let maybe = |kind: &str| json!({ "type": [kind, "null"] });
+    let session = object(&[
+        ("session", string()),
+        ("agent", string()),
+        ("workspace", string()),
+        ("name", string()),
+        ("active_ms", integer()),
+        ("closed_ms", maybe("integer")),
+        (
+            "stays",
+            json!({ "enum": ["held", "running", "queued", "question", "wakeup", "unbounded", null] }),
+        ),
+        ("goes", json!({ "enum": ["idle", "closed", "beyond-last", null] })),
+        ("goes_ms", maybe("integer")),
+    ]);
+    object(&[("now_ms", integer()), ("items", list_of(session)), ("next", maybe("string"))])
+}
+
+fn settled_question() -> Value {
+    object(&[
+        ("turn", string()),
+        ("agent", string()),
+        ("session", string()),
+        ("question", string()),
+        ("answer", json!({ "type": ["string", "null"] })),
+        ("asked_ms", integer()),
+        ("settled_ms", integer()),
     ])
 }
 

@@ -183,6 +183,8 @@ pub(super) async fn sessions(
                 "name": it.name,
                 "created_ms": it.created_ms,
                 "active_ms": it.active_ms,
+                "closed_ms": it.closed_ms,
+                "held_ms": it.held_ms,
                 "turns": it.turns,
                 "latest": it.latest.map(crate::catalog::TurnState::as_str),
             })
@@ -206,7 +208,8 @@ pub(super) async fn make_session(
 
 /// `GET /v1/agent-sessions/{session}`
 pub(super) async fn session(desk: Desk<OfSession, Attending>) -> Result<Answer<Value>, Problem> {
-    let SessionRecord { coordinates, name, created_ms, active_ms } = desk.record().await?;
+    let SessionRecord { coordinates, name, created_ms, active_ms, closed_ms, held_ms } =
+        desk.record().await?;
     Ok(Answer(json!({
         "id": coordinates.session.map(|session| session.0),
         "agent": coordinates.agent.0,
@@ -214,6 +217,8 @@ pub(super) async fn session(desk: Desk<OfSession, Attending>) -> Result<Answer<V
         "name": name,
         "created_ms": created_ms,
         "active_ms": active_ms,
+        "closed_ms": closed_ms,
+        "held_ms": held_ms,
     })))
 }
 

@@ -95,6 +95,11 @@ impl Problem {
         Self::new(StatusCode::METHOD_NOT_ALLOWED, "method", detail)
     }
 
+    /// Whether what was asked about is gone, or not for whoever asks.
+    pub(super) fn is_for_good(&self) -> bool {
+        matches!(self.status, StatusCode::NOT_FOUND | StatusCode::GONE)
+    }
+
     pub(super) fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.field = Some(Box::new((name, value)));
         self
@@ -174,6 +179,7 @@ impl From<CatalogError> for Problem {
                     .with(RETRY_AFTER, BUSY_S)
             }
             CatalogError::Deleted => Self::nothing_here(),
+            CatalogError::Swept => Self::new(StatusCode::GONE, "swept", error.to_string()),
             CatalogError::NoComponent => {
                 Self::new(StatusCode::NOT_FOUND, "component", error.to_string())
             }
@@ -189,7 +195,10 @@ impl From<CatalogError> for Problem {
                 Self::new(StatusCode::TOO_MANY_REQUESTS, "too-many", error.to_string())
                     .with(RETRY_AFTER, BUSY_S)
             }
-            CatalogError::TurnRunning { .. }
+            CatalogError::Closed => Self::new(StatusCode::CONFLICT, "closed", error.to_string()),
+            CatalogError::Held => Self::new(StatusCode::CONFLICT, "held", error.to_string()),
+            CatalogError::StillToCome(_)
+            | CatalogError::TurnRunning { .. }
             | CatalogError::TurnsQueued
             | CatalogError::InUse { .. }
             | CatalogError::QuestionOpen(_)

@@ -16,8 +16,8 @@ use super::gate::{
 };
 use super::problem::Problem;
 use super::{
-    administration, components, files, health, metrics, openapi, places, receipts, skills, traces,
-    turns,
+    administration, components, files, health, metrics, openapi, places, receipts, retention,
+    skills, traces, turns,
 };
 
 /// Every route of the API.
@@ -30,6 +30,7 @@ pub(super) fn routes() -> Routes {
         .with(files_of::<InAgent>("/v1/agents/{agent}"))
         .with(files_of::<InWorkspace>("/v1/workspaces/{workspace}"))
         .with(places())
+        .with(keeping())
         .with(components())
         .with(skills())
         .with(administration_of::<OfDeployment>("/v1"))
@@ -151,6 +152,37 @@ fn places() -> Routes {
         .get(participants, "Lists who takes part", places::participants)
         .put(participant, "Takes somebody in", places::take_in)
         .delete(participant, "Takes somebody out", places::take_out)
+}
+
+/// How long what is there is kept.
+fn keeping() -> Routes {
+    let session = "/v1/agent-sessions/{session}";
+    let (workspace, questions) =
+        ("/v1/workspaces/{workspace}", "/v1/workspaces/{workspace}/questions");
+    let foreseen = "Shows which sessions would go, why and when";
+    Routes::default()
+        .with(
+            Routes::at(session)
+                .post("/close", "Closes a session: no turn begins in it", retention::close)
+                .post("/reopen", "Reopens a session", retention::reopen)
+                .put("/hold", "Keeps all of a session until it is released", retention::hold)
+                .delete("/hold", "Releases a session", retention::release),
+        )
+        .with(Routes::at("/v1").get(
+            "/retention/preview",
+            foreseen,
+            retention::preview::<OfDeployment>,
+        ))
+        .with(Routes::at(workspace).get(
+            "/retention/preview",
+            foreseen,
+            retention::preview::<OfWorkspace>,
+        ))
+        .get(
+            questions,
+            "Lists questions that were settled, and their answers",
+            retention::questions,
+        )
 }
 
 fn settings_of<O: Owner>(base: &'static str) -> Routes {

@@ -160,7 +160,7 @@ impl Catalog {
         let now = self.now();
         let (mut closed, mut dropped) = (None, 0);
         if !matches!(finish.ending, Ending::Failed { .. }) {
-            closed = close_question(&mut changes, lease.turn).await?;
+            closed = close_question(&mut changes, lease.turn, now).await?;
             dropped = keep_wakes(&mut changes, lease.turn, &finish.wakes, now).await?;
         }
         if let Ending::Asked { component: Some(component), .. } = &finish.ending {

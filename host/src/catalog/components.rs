@@ -204,13 +204,13 @@ async fn keep_bytes(
     Ok(())
 }
 
-/// Drops what is older than the newest three of a name and needed by nobody.
-async fn prune(
+/// Drops what is older than the newest three of a name and needed by nobody; how many those are.
+pub(super) async fn prune(
     changes: &mut Changes,
     workspace: WorkspaceId,
     name: &Name,
     newest: u64,
-) -> Result<(), CatalogError> {
+) -> Result<u64, CatalogError> {
     let prune = "delete from component_snapshots where workspace_id = $1 and name = $2
             and number <= $3
             and not exists (select 1 from agents where agents.workspace_id = $1
@@ -221,11 +221,11 @@ async fn prune(
     let old = newest.saturating_sub(COMPONENT_SNAPSHOTS_KEPT);
     let prune = sql(prune).bind(workspace).bind(name.as_str()).bind(old);
     let pruned: Vec<(Sha256,)> = changes.rows(prune).await?.all()?;
-    for (sha256,) in pruned {
+    for (sha256,) in &pruned {
         let candidate = "select sha256 from components where sha256 = $1 for update skip locked";
-        drop_unused(changes, sql(candidate).bind(sha256)).await?;
+        drop_unused(changes, sql(candidate).bind(*sha256)).await?;
     }
-    Ok(())
+    Ok(pruned.len() as u64)
 }
 
 fn snapshot(row: &Row) -> Result<Snapshot, CatalogError> {

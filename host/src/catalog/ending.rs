@@ -1,20 +1,25 @@
 //! What is recorded when a turn ends; each part within the transaction that ends it.
 
 use super::database::{Changes, Statement, sql};
+use super::questions::keep_question;
 use super::turn::{Ending, Finish, Lease, TurnId, TurnState, Wake};
 use super::{CatalogError, integer, new_id};
 use crate::limits::SESSION_WAKEUPS_MAX;
 use crate::scope::Sha256;
 
-/// Closes the question that a turn answered; which one, if it answered one.
+/// Closes the question that a turn answered, and keeps both for an audit; which one, if it answered
+/// one.
 pub(super) async fn close_question(
     changes: &mut Changes,
     turn: TurnId,
+    now: i64,
 ) -> Result<Option<Lease>, CatalogError> {
     let close = "update turns set state = 'done' where state = 'parked'
             and id = (select resumes_id from turns where id = $1) returning id, attempt";
     let closed = changes.rows(sql(close).bind(turn)).await?.first()?;
-    Ok(closed.map(|(turn, attempt)| Lease { turn, attempt }))
+    let Some((question, attempt)) = closed else { return Ok(None) };
+    keep_question(changes, question, Some(turn), now).await?;
+    Ok(Some(Lease { turn: question, attempt }))
 }
 
 /// Keeps as many wakes as the session has room for, so that turns that wake more turns than they

@@ -58,6 +58,18 @@ pub enum CatalogError {
         /// How many there may be.
         count_max: u64,
     },
+    /// The session was closed.
+    #[error("this session is closed: reopen it, or begin another")]
+    Closed,
+    /// The session cannot be closed while something is to come in it.
+    #[error("{0}: it can be closed once that is over")]
+    StillToCome(super::ToCome),
+    /// Something of it is held, so that nothing of it may be removed.
+    #[error("a session there is on hold: nothing of it may be removed until it is released")]
+    Held,
+    /// The session went for its age, with its files.
+    #[error("this session was not used for so long that it was removed, with its files")]
+    Swept,
     /// What it was about has been deleted.
     #[error("it was deleted meanwhile")]
     Deleted,

@@ -39,8 +39,13 @@ pub struct SessionRecord {
     pub name: String,
     /// When it was made, in milliseconds since the Unix epoch.
     pub created_ms: u64,
-    /// When something last happened in it, in milliseconds since the Unix epoch.
+    /// When something last happened in it, in milliseconds since the Unix epoch: files that are
+    /// written from outside of turns are noted every few minutes.
     pub active_ms: u64,
+    /// When it was closed, in milliseconds since the Unix epoch, if it is.
+    pub closed_ms: Option<u64>,
+    /// Since when nothing of it may be removed, in milliseconds since the Unix epoch.
+    pub held_ms: Option<u64>,
 }
 
 impl Catalog {
@@ -69,7 +74,7 @@ impl Catalog {
         self.database.rows(sql(find).bind(id).bind(self.store)).await?.first_by(agent)
     }
 
-    /// The session with an id.
+    /// The session with an id, unless it is being swept.
     ///
     /// # Errors
     /// [`CatalogError::Unavailable`].
@@ -78,10 +83,10 @@ impl Catalog {
         id: SessionId,
     ) -> Result<Option<SessionRecord>, CatalogError> {
         let find = "select sessions.id, agent_id, workspace_id, sessions.name,
-                sessions.created_ms, active_ms
+                sessions.created_ms, active_ms, closed_ms, held_ms
             from sessions join agents on agents.id = agent_id
             join workspaces on workspaces.id = workspace_id
-            where sessions.id = $1 and store_id = $2";
+            where sessions.id = $1 and store_id = $2 and sweeping_ms is null";
         self.database.rows(sql(find).bind(id).bind(self.store)).await?.first_by(session)
     }
 }
@@ -96,5 +101,6 @@ fn session(row: &Row) -> Result<SessionRecord, CatalogError> {
     let session = Some(row.at(0)?);
     let coordinates = Coordinates { agent: row.at(1)?, workspace: row.at(2)?, session };
     let (created_ms, active_ms) = (row.at(4)?, row.at(5)?);
-    Ok(SessionRecord { coordinates, name: row.at(3)?, created_ms, active_ms })
+    let (closed_ms, held_ms) = (row.at(6)?, row.at(7)?);
+    Ok(SessionRecord { coordinates, name: row.at(3)?, created_ms, active_ms, closed_ms, held_ms })
 }

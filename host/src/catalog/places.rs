@@ -93,8 +93,13 @@ pub struct SessionPlace {
     pub name: String,
     /// When it was made, in milliseconds since the Unix epoch.
     pub created_ms: u64,
-    /// When a turn last began or ended in it, in milliseconds since the Unix epoch.
+    /// When something last happened in it, in milliseconds since the Unix epoch: files that are
+    /// written from outside of turns are noted every few minutes.
     pub active_ms: u64,
+    /// When it was closed, in milliseconds since the Unix epoch, if it is.
+    pub closed_ms: Option<u64>,
+    /// Since when nothing of it may be removed, in milliseconds since the Unix epoch.
+    pub held_ms: Option<u64>,
     /// How many turns it had.
     pub turns: u64,
     /// What became of the latest one.
@@ -110,6 +115,12 @@ pub(super) struct Table {
     pub(super) delete: &'static str,
     /// When the last lease of a turn ends that runs there.
     pub(super) running: &'static str,
+    /// A session there that is held, if one is.
+    pub(super) held: &'static str,
+    /// Says when (`$2`), why (`$3`) and for whom (`$4`) it is deleted.
+    pub(super) say_why: &'static str,
+    /// Forgets the questions that were settled there.
+    pub(super) erase_questions: &'static str,
     /// Locks it and all below it, from the top.
     pub(super) locks: &'static [&'static str],
 }
@@ -123,6 +134,10 @@ pub(super) const WORKSPACES: Table = Table {
         join sessions on sessions.id = turns.session_id
         join agents on agents.id = sessions.agent_id
         where agents.workspace_id = $1 and turns.state = 'running'",
+    held: "select sessions.id from sessions join agents on agents.id = sessions.agent_id
+        where agents.workspace_id = $1 and held_ms is not null limit 1",
+    say_why: "update workspaces set gone_ms = $2, gone_why = $3, gone_by = $4 where id = $1",
+    erase_questions: "delete from settled_questions where workspace_id = $1",
     locks: &[
         "select id from workspaces where id = $1 for update",
         "select id from agents where workspace_id = $1 order by id for update",
@@ -139,6 +154,10 @@ pub(super) const AGENTS: Table = Table {
     running: "select max(turns.lease_until_ms) from turns
         join sessions on sessions.id = turns.session_id
         where sessions.agent_id = $1 and turns.state = 'running'",
+    held: "select id from sessions where agent_id = $1 and held_ms is not null limit 1",
+    say_why: "update agents set gone_ms = $2, gone_why = $3, gone_by = $4 where id = $1",
+    erase_questions: "delete from settled_questions where agent_id = $1
+        and workspace_id = (select workspace_id from agents where id = $1)",
     locks: &[
         "select id from agents where id = $1 for update",
         "select id from sessions where agent_id = $1 order by id for update",
@@ -152,6 +171,9 @@ pub(super) const SESSIONS: Table = Table {
     delete: "delete from sessions where id = $1",
     running: "select max(lease_until_ms) from turns
         where session_id = $1 and state = 'running'",
+    held: "select id from sessions where id = $1 and held_ms is not null",
+    say_why: "update sessions set gone_ms = $2, gone_why = $3, gone_by = $4 where id = $1",
+    erase_questions: "delete from settled_questions where session_id = $1",
     locks: &["select id from sessions where id = $1 for update"],
 };
 
@@ -244,7 +266,8 @@ impl Catalog {
         page: Page<'_>,
     ) -> Result<Vec<Place<AgentId>>, CatalogError> {
         let list = "select id, name, created_ms,
-                (select count(*) from sessions where agent_id = agents.id)
+                (select count(*) from sessions where agent_id = agents.id
+                    and sweeping_ms is null)
             from agents where workspace_id = $1 and name > $2 order by name limit $3";
         self.list(list, workspace.0, page).await
     }
@@ -264,8 +287,9 @@ impl Catalog {
                 (select state from turns where session_id = sessions.id
                     order by position desc limit 1),
                 (select substr(question, 1, cast($5 as integer)) from turns
-                    where session_id = sessions.id and state = 'parked')
-            from sessions where agent_id = $1 and name > $2
+                    where session_id = sessions.id and state = 'parked'),
+                closed_ms, held_ms
+            from sessions where agent_id = $1 and name > $2 and sweeping_ms is null
                 and ($4 is null or exists (select 1 from participants
                     where session_id = sessions.id and subject = $4))
             order by name limit $3";
@@ -326,5 +350,7 @@ fn session_place(row: &Row) -> Result<SessionPlace, CatalogError> {
         turns: row.at(4)?,
         latest: latest.as_deref().map(TurnState::parse).transpose()?,
         question: row.at(6)?,
+        closed_ms: row.at(7)?,
+        held_ms: row.at(8)?,
     })
 }

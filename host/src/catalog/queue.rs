@@ -6,6 +6,8 @@ use super::database::{Changes, Statement, sql};
 use super::ending::drop_components_of;
 use super::events::{Entry, record};
 use super::expiry::seal;
+use super::keeping::open_for_turns;
+use super::questions::keep_question;
 use super::session::{lock, lock_of};
 use super::skills::Sending;
 use super::turn::{Failure, Lease, TurnId, TurnState};
@@ -62,7 +64,8 @@ impl Catalog {
     /// [`CatalogError::TooLarge`] for an input or an answer over 4 MiB;
     /// [`CatalogError::QueueFull`]; [`CatalogError::NoComponent`];
     /// [`CatalogError::RequestReused`] if another turn was queued under the request's name;
-    /// [`CatalogError::Deleted`] if the session is gone; [`CatalogError::Unavailable`].
+    /// [`CatalogError::Closed`]; [`CatalogError::Swept`] or [`CatalogError::Deleted`] if the session
+    /// is gone; [`CatalogError::Unavailable`].
     pub async fn enqueue(&self, turn: Enqueue<'_>) -> Result<Made<TurnId>, CatalogError> {
         self.undone.retried(|| self.try_enqueue(turn)).await
     }
@@ -189,6 +192,7 @@ async fn end(
         // What was said was said by the attempt before, if there was one.
         let said_by = Lease { attempt: lease.attempt.saturating_sub(1), ..*lease };
         seal(changes, said_by, Failure::Cancelled, "the turn was cancelled", now).await?;
+        keep_question(changes, lease.turn, None, now).await?;
     }
     let failed = Event::State(TurnState::Failed);
     let entries: Vec<Entry<'_>> = ended.iter().map(|lease| (*lease, &failed)).collect();
@@ -261,9 +265,7 @@ impl New<'_> {
     ) -> Result<TurnId, CatalogError> {
         bounded(Some(self.input), TURN_TEXT_BYTES_MAX)?;
         bounded(self.answer, TURN_TEXT_BYTES_MAX)?;
-        let queued = "select count(*) from turns where session_id = $1 and state = 'queued'";
-        let (queued,): (u64,) = changes.rows(sql(queued).bind(self.session)).await?.one()?;
-        if queued >= SESSION_QUEUED_MAX {
+        if open_for_turns(changes, self.session).await? >= SESSION_QUEUED_MAX {
             return Err(CatalogError::QueueFull);
         }
         let kept = "select sha256 from components where sha256 = $1 for key share";

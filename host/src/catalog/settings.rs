@@ -2,7 +2,7 @@ use anyhow::Context as _;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::database::sql;
+use super::database::{Rows, Statement, sql};
 use super::{Catalog, CatalogError};
 use crate::limits::SETTINGS_BYTES_MAX;
 use crate::scope::{AgentId, WorkspaceId};
@@ -81,20 +81,19 @@ impl Catalog {
         workspace: WorkspaceId,
         agent: Option<AgentId>,
     ) -> Result<Cascade, CatalogError> {
-        let find = "select id, value from settings where id in ($1, $2, $3)";
-        let find = sql(find).bind(self.store).bind(workspace).bind(agent);
-        let mut cascade = Cascade::default();
-        for (id, value) in self.database.rows(find).await?.all::<(Uuid, String)>()? {
-            let level = if id == self.store {
-                &mut cascade.deployment
-            } else if id == workspace.0 {
-                &mut cascade.workspace
-            } else {
-                &mut cascade.agent
-            };
-            *level = Some(parse(&value)?);
-        }
-        Ok(cascade)
+        let rows = self.database.rows(self.cascade_rows(workspace, agent)).await?;
+        cascade_of(rows, self.store, workspace)
+    }
+
+    pub(super) fn cascade_rows(
+        &self,
+        workspace: WorkspaceId,
+        agent: Option<AgentId>,
+    ) -> Statement<'static> {
+        sql("select id, value from settings where id in ($1, $2, $3)")
+            .bind(self.store)
+            .bind(workspace)
+            .bind(agent)
     }
 
     fn settings_id(&self, of: SettingsOf) -> Uuid {
@@ -104,6 +103,26 @@ impl Catalog {
             SettingsOf::Agent(agent) => agent.0,
         }
     }
+}
+
+/// What the rows of a chain say.
+pub(super) fn cascade_of(
+    rows: Rows,
+    store: Uuid,
+    workspace: WorkspaceId,
+) -> Result<Cascade, CatalogError> {
+    let mut cascade = Cascade::default();
+    for (id, value) in rows.all::<(Uuid, String)>()? {
+        let level = if id == store {
+            &mut cascade.deployment
+        } else if id == workspace.0 {
+            &mut cascade.workspace
+        } else {
+            &mut cascade.agent
+        };
+        *level = Some(parse(&value)?);
+    }
+    Ok(cascade)
 }
 
 fn parse(value: &str) -> Result<Value, CatalogError> {

@@ -17,6 +17,7 @@ mod places;
 mod promotions;
 mod queue;
 mod races;
+mod retention;
 mod rows;
 mod skills;
 mod turns;

@@ -35,13 +35,4 @@ impl Catalog {
         let found = self.database.rows(sql(find).bind(token.as_str())).await?;
         Ok(found.first::<(String,)>()?.is_some())
     }
-
-    /// Forgets the tokens that have expired by now, and says how many.
-    ///
-    /// # Errors
-    /// [`CatalogError::Unavailable`].
-    pub async fn forget_expired_tokens(&self) -> Result<u64, CatalogError> {
-        let forget = "delete from revoked_tokens where until_ms < $1";
-        self.database.execute(sql(forget).bind(self.now())).await
-    }
 }

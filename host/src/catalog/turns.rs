@@ -1,6 +1,7 @@
 use super::database::{Changes, Row, sql};
 use super::events::{Entry, record};
 use super::expiry::{Why, give_up};
+use super::keeping::open_for_turns;
 use super::session::{Ahead, lock};
 use super::skills::Sending;
 use super::turn::{Lease, Question, Start, Turn, TurnId, TurnState};
@@ -19,8 +20,8 @@ impl Catalog {
     /// [`CatalogError::TurnRunning`], [`CatalogError::TurnsQueued`],
     /// [`CatalogError::QuestionOpen`], [`CatalogError::NoQuestion`] if the question was answered
     /// meanwhile, [`CatalogError::AlreadyAnswered`], [`CatalogError::NoSkill`] if a version that it
-    /// is given is not kept, [`CatalogError::Deleted`] if the session is gone,
-    /// [`CatalogError::Unavailable`].
+    /// is given is not kept, [`CatalogError::Closed`], [`CatalogError::Swept`] or
+    /// [`CatalogError::Deleted`] if the session is gone, [`CatalogError::Unavailable`].
     pub async fn start_turn(&self, start: Start<'_>) -> Result<Lease, CatalogError> {
         self.undone.retried(|| self.try_start(start)).await
     }
@@ -29,6 +30,7 @@ impl Catalog {
         let mut changes = self.begin().await?;
         lock(&mut changes, start.session).await?;
         let now = self.now();
+        open_for_turns(&mut changes, start.session).await?;
         let ahead = Ahead::of(&mut changes, start.session).await?;
         refuse_second(&mut changes, &ahead, now).await?;
         let attempt = match start.answer {

@@ -7,6 +7,7 @@ use anyhow::Context as _;
 use uuid::Uuid;
 
 use super::database::{Row, sql};
+use super::keeping::open_for_turns;
 use super::queue::{New, bounded};
 use super::session::lock;
 use super::turn::TurnId;
@@ -80,8 +81,8 @@ impl Catalog {
     ///
     /// # Errors
     /// [`CatalogError::TooLarge`] for an input over 4 MiB; [`CatalogError::TooMany`] if 100 are
-    /// still to come; [`CatalogError::Deleted`] if the
-    /// session is gone; [`CatalogError::Unavailable`].
+    /// still to come; [`CatalogError::Closed`]; [`CatalogError::Swept`] or
+    /// [`CatalogError::Deleted`] if the session is gone; [`CatalogError::Unavailable`].
     pub async fn add_wakeup(
         &self,
         session: SessionId,
@@ -100,6 +101,7 @@ impl Catalog {
         bounded(Some(input), TURN_TEXT_BYTES_MAX)?;
         let mut changes = self.begin().await?;
         lock(&mut changes, session).await?;
+        open_for_turns(&mut changes, session).await?;
         let count = sql("select count(*) from wakeups where session_id = $1").bind(session);
         let (count,): (u64,) = changes.rows(count).await?.one()?;
         if count >= SESSION_WAKEUPS_MAX {

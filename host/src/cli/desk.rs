@@ -8,8 +8,8 @@ use std::sync::Arc;
 use bailiwick::catalog::{Catalog, CatalogError, CatalogLocation, CatalogOptions, Name};
 use bailiwick::clock::{Clock, SystemClock};
 use bailiwick::limits::Limits;
-use bailiwick::scope::Deletion;
-use bailiwick::space::{Emptied, Storage};
+use bailiwick::retention::{Sweeper, Tick};
+use bailiwick::space::Storage;
 use bailiwick::store::{ObjectStore, StoreLocation};
 use clap::Args;
 
@@ -72,7 +72,7 @@ impl Desk {
             give_up_dead(&desk.catalog, &desk.data_dir).await?;
         }
         if let Err(failure) = desk.empty_owed().await {
-            say("files of what was deleted earlier are still there; the next command tries again");
+            say("files of what was deleted earlier are still there; a later command tries again");
             failure.report();
         }
         Ok(desk)
@@ -100,27 +100,24 @@ impl Desk {
     }
 
     /// Removes the files of what was deleted, here or by a command that did not live to do it.
-    pub(super) async fn empty_owed(&self) -> Result<Emptied, Failure> {
-        let mut all = Emptied::default();
-        for deletion in self.catalog.owed().await? {
-            let one = self.empty_one(deletion).await?;
-            all.files += one.files;
-            all.bytes += one.bytes;
+    pub(super) async fn empty_owed(&self) -> Result<Tick, Failure> {
+        let tick = self.sweeper().empty_owed().await;
+        if tick.failed == 0 {
+            return Ok(tick);
         }
-        Ok(all)
+        Err(Failure::new("storage did not remove all that it was to remove"))
     }
 
-    async fn empty_one(&self, deletion: Deletion) -> Result<Emptied, Failure> {
-        let emptied = self.storage.empty(deletion).await?;
-        self.catalog.settle(deletion).await?;
-        Ok(emptied)
+    /// What removes what is to go.
+    pub(super) fn sweeper(&self) -> Sweeper {
+        Sweeper::new((*self.catalog).clone(), self.storage.clone(), Arc::new(()))
     }
 
     /// What is left to do after a deletion, and what to say of it.
     pub(super) async fn finish_deletion(&self, kind: &str, name: &Name) -> Result<(), Failure> {
-        let Emptied { files, bytes } = self.empty_owed().await.inspect_err(|_| {
+        let Tick { files, bytes, .. } = self.empty_owed().await.inspect_err(|_| {
             say(&format!(
-                "{kind} `{name}` is deleted, its files not yet; the next command tries again"
+                "{kind} `{name}` is deleted, its files not yet; a later command tries again"
             ));
         })?;
         let files = counted(files, "file");

@@ -26,6 +26,7 @@ mod serve;
 mod sessions;
 mod skills;
 mod store;
+mod sweep;
 mod token;
 mod workspaces;
 
@@ -66,6 +67,7 @@ enum Command {
     Skills(skills::Skills),
     #[command(subcommand)]
     Store(store::Store),
+    Sweep(sweep::Sweep),
     Serve(serve::Serve),
     Token(token::Token),
 }
@@ -82,6 +84,7 @@ impl Command {
             Self::Workspaces(workspaces) => workspaces.run(place).await,
             Self::Skills(skills) => skills.run(place).await,
             Self::Store(store) => store.run(place).await,
+            Self::Sweep(sweep) => sweep.run(place).await,
             Self::Serve(serve) => serve.run(place).await,
             Self::Token(token) => token.run(place).await,
         }

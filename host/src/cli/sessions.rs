@@ -1,7 +1,8 @@
 use std::process::ExitCode;
 
-use bailiwick::catalog::{Name, Page, SessionPlace, TurnState};
-use clap::Subcommand;
+use bailiwick::catalog::{Catalog, Name, Page, SessionPlace, TurnState};
+use bailiwick::scope::SessionId;
+use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::Outcome;
@@ -28,6 +29,14 @@ pub(super) enum Sessions {
         #[command(flatten)]
         of: InAgent,
     },
+    /// Closes one: no turn begins in it any more, and nothing wakes it.
+    Close(Chosen),
+    /// Reopens one that was closed.
+    Reopen(Chosen),
+    /// Holds one: nothing of it is removed until it is released.
+    Hold(Chosen),
+    /// Releases one that was held.
+    Release(Chosen),
     /// Deletes one, with its turns and its files.
     Rm {
         /// Which one.
@@ -35,6 +44,23 @@ pub(super) enum Sessions {
         #[command(flatten)]
         of: InAgent,
     },
+}
+
+/// A session, and whose it is.
+#[derive(Debug, Args)]
+pub(super) struct Chosen {
+    /// Which one.
+    name: Name,
+    #[command(flatten)]
+    of: InAgent,
+}
+
+impl Chosen {
+    async fn find(self, catalog: &Catalog) -> Result<SessionId, Failure> {
+        let (_, _, session) =
+            InSession { agent: self.of, session: self.name }.find(catalog).await?;
+        Ok(session)
+    }
 }
 
 impl Sessions {
@@ -48,6 +74,18 @@ impl Sessions {
             Self::New { name, of } => {
                 let (_, agent) = of.find(&desk.catalog).await?;
                 must_be_new(desk.catalog.make_session(agent, &name).await?, "session", &name)?;
+            }
+            Self::Close(chosen) => {
+                desk.catalog.close_session(chosen.find(&desk.catalog).await?).await?;
+            }
+            Self::Reopen(chosen) => {
+                desk.catalog.reopen_session(chosen.find(&desk.catalog).await?).await?;
+            }
+            Self::Hold(chosen) => {
+                desk.catalog.hold_session(chosen.find(&desk.catalog).await?).await?;
+            }
+            Self::Release(chosen) => {
+                desk.catalog.release_session(chosen.find(&desk.catalog).await?).await?;
             }
             Self::Rm { name, of } => {
                 let in_session = InSession { agent: of, session: name.clone() };
@@ -68,6 +106,8 @@ fn print(list: List, sessions: &[SessionPlace]) -> Result<(), Failure> {
                 "name": session.name,
                 "created_ms": session.created_ms,
                 "active_ms": session.active_ms,
+                "closed_ms": session.closed_ms,
+                "held_ms": session.held_ms,
                 "turns": session.turns,
                 "latest": session.latest.map(TurnState::as_str),
                 "question": session.question,

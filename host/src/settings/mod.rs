@@ -13,7 +13,7 @@ use crate::scope::{Access, Grant};
 mod tests;
 mod value;
 
-pub use value::{Amount, FileAccess, Hold};
+pub use value::{Amount, FileAccess, Hold, Keeping};
 
 use value::Setting;
 
@@ -190,11 +190,11 @@ settings! {
     /// Memories of one guest, all together, in bytes.
     guest_memory_bytes: Amount,
     /// How long an idle session is kept, in days.
-    retention_idle_days: Amount,
-    /// How many of an agent's sessions are kept, the latest ones.
-    retention_keep_last: Amount,
+    retention_idle_days: Keeping,
+    /// How many of an agent's sessions are kept, those that were active last.
+    retention_keep_last: Keeping,
     /// How long a session is kept after it was closed, in days.
-    retention_days_after_close: Amount,
+    retention_days_after_close: Keeping,
     /// Whether nothing may be removed for its age; as a cap it holds whatever is said below.
     retention_hold: Hold,
 }
@@ -213,9 +213,9 @@ impl Host {
             spill_bytes: at_most(bytes(limits.spill_bytes_min)),
             turn_ms: at_most(limits.turn_ms_max),
             guest_memory_bytes: at_most(bytes(limits.guest_memory_bytes_max)),
-            retention_idle_days: (Amount::of(RETENTION_IDLE_DAYS), Amount::UNLIMITED),
-            retention_keep_last: (Amount::UNLIMITED, Amount::UNLIMITED),
-            retention_days_after_close: (Amount::UNLIMITED, Amount::UNLIMITED),
+            retention_idle_days: (Keeping::of(RETENTION_IDLE_DAYS), Keeping::ALL),
+            retention_keep_last: (Keeping::ALL, Keeping::ALL),
+            retention_days_after_close: (Keeping::ALL, Keeping::ALL),
             retention_hold: (Hold::Free, Hold::Free),
         }
     }

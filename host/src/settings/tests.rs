@@ -138,6 +138,8 @@ proptest! {
             let amount = |part: u8| if part == 3 { Amount::UNLIMITED } else { Amount::of(part.into()) };
             said(value.map(amount), cap.map(amount))
         });
+        let keeping = |amount: Amount| amount.number().map_or(Keeping::ALL, Keeping::of);
+        let idle = said(idle.value.map(keeping), idle.cap.map(keeping));
         let settings = Settings { turn_ms: turn, retention_idle_days: idle, ..Settings::default() };
         let kept = settings.to_json();
         prop_assert_eq!(&Settings::read(&kept), &settings);

@@ -82,6 +82,39 @@ impl Setting for Amount {
     }
 }
 
+/// How many are kept, or for how many days; or all, for ever. What cannot be understood keeps all:
+/// nothing is removed by mistake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Keeping(Amount);
+
+impl Keeping {
+    /// All, for ever.
+    pub const ALL: Self = Self(Amount::UNLIMITED);
+
+    /// So many.
+    pub fn of(number: u64) -> Self {
+        Self(Amount::of(number))
+    }
+
+    /// So many; `None` if all are kept.
+    pub fn number(self) -> Option<u64> {
+        self.0.number()
+    }
+}
+
+impl Setting for Keeping {
+    const LEAST: Self = Self::ALL;
+    const LEGAL: &'static str = Amount::LEGAL;
+
+    fn from_json(value: &Value) -> Option<Self> {
+        Amount::from_json(value).map(Self)
+    }
+
+    fn to_json(self) -> Value {
+        self.0.to_json()
+    }
+}
+
 /// Whether files are held, so that nothing removes them for their age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Hold {

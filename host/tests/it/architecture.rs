@@ -18,16 +18,29 @@ const EDGES: &[(&str, &[&str])] = &[
     ("settings", &["limits", "scope"]),
     ("receipts", &["catalog", "scope", "space", "store"]),
     ("skills", &["catalog", "limits", "scope", "space"]),
+    ("retention", &["catalog", "clock", "limits", "scope", "settings", "space"]),
     (
         "api",
         &[
-            "catalog", "clock", "engine", "limits", "receipts", "scope", "settings", "skills",
-            "space", "store",
+            "catalog",
+            "clock",
+            "engine",
+            "limits",
+            "receipts",
+            "retention",
+            "scope",
+            "settings",
+            "skills",
+            "space",
+            "store",
         ],
     ),
     (
         "worker",
-        &["catalog", "engine", "limits", "receipts", "scope", "settings", "skills", "space"],
+        &[
+            "catalog", "clock", "engine", "limits", "receipts", "scope", "settings", "skills",
+            "space", "store",
+        ],
     ),
 ];
 

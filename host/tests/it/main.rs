@@ -17,6 +17,7 @@ mod local;
 mod lost_answers;
 mod postgres;
 mod proxy;
+mod retention;
 mod s3;
 mod semantics;
 mod servers;

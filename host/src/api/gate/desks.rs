@@ -12,7 +12,8 @@ use super::{Admitted, Door, Host, Needs, On, Right, label, revocation};
 use crate::api::authority::Authority;
 use crate::api::problem::Problem;
 use crate::catalog::{
-    AgentRecord, Made, Name, Page, Place, SessionPlace, SessionRecord, SettingsOf, WorkspaceRecord,
+    AgentRecord, Label, Made, Name, Page, Place, Reason, Removable, Removal, SessionPlace,
+    SessionRecord, SettingsOf, WorkspaceRecord,
 };
 use crate::scope::{AgentId, SessionId, WorkspaceId};
 use crate::settings::{Effective, Settings};
@@ -68,7 +69,7 @@ pub(in crate::api) struct OfAgent(pub(super) AgentId);
 
 /// One of a session's.
 #[derive(Debug)]
-pub(in crate::api) struct OfSession(SessionId);
+pub(in crate::api) struct OfSession(pub(super) SessionId);
 
 /// Whose desk it is.
 pub(in crate::api) trait Owner: Sized + Send + Sync + 'static {
@@ -123,6 +124,8 @@ impl Owner for OfSession {
 pub(in crate::api) struct Desk<O, W> {
     pub(super) host: Host,
     found: Found,
+    /// Who asks.
+    by: Label,
     pub(super) owner: O,
     wanted: PhantomData<W>,
 }
@@ -135,9 +138,10 @@ impl<O: Owner, W: Wanted> FromRequestParts<Host> for Desk<O, W> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, host: &Host) -> Result<Self, Problem> {
-        let Admitted { found, .. } = host.admit(parts, Self::NEEDS).await?;
+        let Admitted { caller, found } = host.admit(parts, Self::NEEDS).await?;
         let owner = O::of(found).ok_or_else(Problem::nothing_here)?;
-        Ok(Self { host: host.clone(), found, owner, wanted: PhantomData })
+        let by = label(&caller.subject)?;
+        Ok(Self { host: host.clone(), found, by, owner, wanted: PhantomData })
     }
 }
 
@@ -174,9 +178,7 @@ impl Desk<OfWorkspace, Administering> {
     }
 
     pub(in crate::api) async fn remove(&self) -> Result<(), Problem> {
-        self.host.0.catalog.remove_workspace(self.owner.0).await?;
-        self.host.0.deleted.notify_one();
-        Ok(())
+        self.remove_as_asked(Removable::Workspace(self.owner.0)).await
     }
 }
 
@@ -196,9 +198,7 @@ impl<W: Wanted> Desk<OfAgent, W> {
 
 impl Desk<OfAgent, Administering> {
     pub(in crate::api) async fn remove(&self) -> Result<(), Problem> {
-        self.host.0.catalog.remove_agent(self.owner.0).await?;
-        self.host.0.deleted.notify_one();
-        Ok(())
+        self.remove_as_asked(Removable::Agent(self.owner.0)).await
     }
 }
 
@@ -237,9 +237,7 @@ impl<W: Wanted> Desk<OfSession, W> {
 
 impl Desk<OfSession, Hosting> {
     pub(in crate::api) async fn remove(&self) -> Result<(), Problem> {
-        self.host.0.catalog.remove_session(self.owner.0).await?;
-        self.host.0.deleted.notify_one();
-        Ok(())
+        self.remove_as_asked(Removable::Session(self.owner.0)).await
     }
 
     pub(in crate::api) async fn take_in(&self, subject: &str) -> Result<(), Problem> {
@@ -248,6 +246,15 @@ impl Desk<OfSession, Hosting> {
 
     pub(in crate::api) async fn take_out(&self, subject: &str) -> Result<(), Problem> {
         Ok(self.host.0.catalog.remove_participant(self.owner.0, &label(subject)?).await?)
+    }
+}
+
+impl<O: Owner, W: Wanted> Desk<O, W> {
+    async fn remove_as_asked(&self, what: Removable) -> Result<(), Problem> {
+        let removal = Removal { why: Reason::Asked, by: Some(&self.by) };
+        self.host.0.catalog.remove(what, removal).await?;
+        self.host.0.deleted.notify_one();
+        Ok(())
     }
 }
 

@@ -16,7 +16,7 @@ use crate::api::authority::{Authorities, Authority};
 use crate::api::problem::Problem;
 use crate::catalog::{Cascade, Promoter, SettingsOf};
 use crate::receipts::Receipts;
-use crate::scope::{Access, AgentId, Coordinates, Grant, MountTable, Scope, SkillTable};
+use crate::scope::{Access, AgentId, Coordinates, Grant, GuestPath, MountTable, Scope, SkillTable};
 use crate::settings::Effective;
 use crate::space::{ErrorCode, File, Page, Reader, Space, Spilled, Terms, Writer};
 use crate::store::{Depth, Precondition};
@@ -204,7 +204,7 @@ impl<P: Place> Files<P> {
         when: Precondition,
     ) -> Result<Upload<P>, Problem> {
         let writer = self.reach.space.open_writer(path, when).await?;
-        Ok(Upload { reach: self.reach, writer, place: PhantomData })
+        Ok(Upload { reach: self.reach, path: path.to_owned(), writer, place: PhantomData })
     }
 
     /// As [`Space::delete`].
@@ -224,6 +224,7 @@ impl<P: Place> Files<P> {
     ) -> Result<File, Problem> {
         let reach = self.reach.clone();
         to_its_end(async move {
+            reach.check_there(&to).await?;
             let copied = reach.space.copy(&from, &to, when).await?;
             reach.keep(copied).await
         })
@@ -238,6 +239,7 @@ impl<P: Place> Files<P> {
     ) -> Result<File, Problem> {
         let reach = self.reach.clone();
         to_its_end(async move {
+            reach.check_there(&to).await?;
             let moved = reach.space.relocate(&from, &to, when).await?;
             reach.keep(moved).await
         })
@@ -252,6 +254,7 @@ impl<P: Place> Files<P> {
     ) -> Result<Spilled, Problem> {
         let reach = self.reach.clone();
         to_its_end(async move {
+            reach.check_there(SPILLED).await?;
             let spilled = reach.space.spill(&name, bytes).await?;
             if let Some(path) = &spilled.path {
                 reach.check_kept(path).await?;
@@ -271,6 +274,9 @@ impl<P: Place> Files<P> {
         self.reach.host.0.spills.clone().try_acquire_owned().map_err(|_| Problem::busy())
     }
 }
+
+/// Somewhere among a session's files.
+const SPILLED: &str = "session/spill";
 
 /// From where to where a file goes.
 #[derive(Debug, Deserialize)]
@@ -297,14 +303,37 @@ impl Reach {
     }
 
     /// Makes sure that a file just written belongs to something: what was put into a thing that
-    /// was deleted meanwhile would stay there for ever, so it is taken back.
+    /// went meanwhile would stay there for ever, so it is taken back.
     async fn check_kept(&self, path: &str) -> Result<(), Problem> {
-        if self.found.is_still_there(&self.host.0.catalog).await? {
-            return Ok(());
-        }
+        let gone = match self.check_there(path).await {
+            Err(gone) if gone.is_for_good() => gone,
+            kept => return kept,
+        };
         match self.space.delete(path, Precondition::Always).await {
             Err(error) if error.code != ErrorCode::NotFound => Err(error.into()),
+            _ => Err(gone),
+        }
+    }
+
+    /// Makes sure that what a file belongs to is there, and notes that something happens in it. Asked
+    /// right before a file is put there as well: however long it was sent for, none comes later than
+    /// a change of the store may take.
+    async fn check_there(&self, path: &str) -> Result<(), Problem> {
+        let catalog = &self.host.0.catalog;
+        match self.owner_of(path) {
+            Found::Session { session, .. } => Ok(catalog.note_write(session).await?),
+            owner if owner.is_still_there(catalog).await? => Ok(()),
             _ => Err(Problem::nothing_here()),
+        }
+    }
+
+    /// What a file belongs to that is reached from here.
+    fn owner_of(&self, path: &str) -> Found {
+        let scope = GuestPath::parse(path).map(|path| path.scope());
+        match (scope, self.found.workspace(), self.found.agent()) {
+            (Ok(Scope::Agent), Some(workspace), Some(agent)) => Found::Agent { workspace, agent },
+            (Ok(Scope::Workspace), Some(workspace), _) => Found::Workspace { workspace },
+            _ => self.found,
         }
     }
 }
@@ -313,6 +342,7 @@ impl Reach {
 #[derive(Debug)]
 pub(in crate::api) struct Upload<P> {
     reach: Reach,
+    path: String,
     writer: Writer,
     place: PhantomData<P>,
 }
@@ -325,8 +355,9 @@ impl<P: Place> Upload<P> {
 
     /// As [`Writer::finish`].
     pub(in crate::api) async fn finish(self) -> Result<File, Problem> {
-        let Self { reach, mut writer, .. } = self;
+        let Self { reach, path, mut writer, .. } = self;
         to_its_end(async move {
+            reach.check_there(&path).await?;
             let file = writer.finish().await?;
             reach.keep(file).await
         })

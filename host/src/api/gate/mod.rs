@@ -32,12 +32,13 @@ mod collecting;
 mod components;
 mod conversation;
 mod desks;
-mod emptying;
 mod files;
 mod find;
 mod health;
 mod receipts;
+mod retention;
 mod skills;
+mod sweeping;
 
 pub(super) use conversation::{Conversation, Follower, Reading, Talking};
 pub(super) use desks::{
@@ -47,6 +48,7 @@ pub(super) use desks::{
 pub(super) use files::{Files, InAgent, InSession, InWorkspace, Place, Way};
 pub(super) use health::{Health, Ready};
 pub(super) use receipts::Auditing;
+pub(super) use retention::{Foreseeing, Foreseer, Holding};
 pub(super) use skills::{Browsing, Publishing};
 
 use find::Found;

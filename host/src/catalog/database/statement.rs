@@ -160,6 +160,12 @@ impl From<u32> for Value<'_> {
     }
 }
 
+impl From<Option<i64>> for Value<'_> {
+    fn from(number: Option<i64>) -> Self {
+        Self::Integer(number)
+    }
+}
+
 impl From<Option<u64>> for Value<'_> {
     fn from(number: Option<u64>) -> Self {
         Self::Integer(number.map(integer))

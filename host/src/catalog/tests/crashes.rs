@@ -32,13 +32,16 @@ async fn everything(desk: &Desk) -> Vec<String> {
     for query in [
         "select id || state || attempt || coalesce(reply, '') || said || coalesce(host, '')
             || coalesce(lease_until_ms, 0) || coalesce(cancel_ms, 0) from turns order by id",
-        "select name || events || active_ms || coalesce(ready_ms, 0) from sessions order by id",
+        "select name || events || active_ms || coalesce(ready_ms, 0) || coalesce(closed_ms, 0)
+            || coalesce(sweeping_ms, 0) || coalesce(gone_why, '') from sessions order by id",
+        "select turn_id || coalesce(answer, '') || settled_ms from settled_questions order by 1",
         "select turn_id || number || kind || coalesce(message, '') from events order by 1",
         "select id || due_ms || input from wakeups order by id",
         "select wakeup_id || due_ms || turn_id from trigger_firings order by 1",
         "select sha256 from components order by 1",
         "select name || number || sha256 from component_snapshots order by 1",
-        "select kind || id from storage_deletions order by 1",
+        "select kind || id || coalesce(why, '') || attempt || due_ms || coalesce(proved_ms, 0)
+            from storage_deletions order by 1",
         "select slug || latest from skills order by 1",
         "select slug || number || coalesce(skill_id, '') from skill_versions order by id",
         "select version_id || path || sha256 from skill_version_files order by 1",
@@ -111,5 +114,23 @@ on_both! {
         let condemned = broken_anywhere(desk, || catalog.condemn_blobs(10)).await;
         assert_eq!(condemned.len(), 2);
         broken_anywhere(desk, || catalog.settle_blobs(&condemned)).await;
+    }
+
+    async fn a_crash_while_a_session_is_swept_leaves_nothing_half_done(desk: &Desk) {
+        let (_, session) = desk.ready().await;
+        let catalog = &desk.catalog;
+        let pieces = vec![said("x"); 3];
+        catalog.enqueue(turn_of(session)).await.unwrap();
+        let lease = claim_one(catalog).await.lease;
+        catalog.renew(lease, &pieces).await.unwrap();
+        catalog.finish_turn(lease, &asked("which?")).await.unwrap();
+        broken_anywhere(desk, || catalog.cancel(lease.turn)).await;
+        broken_anywhere(desk, || catalog.close_session(session)).await;
+        desk.pass(crate::limits::PIECES_KEPT_MS + 1);
+        broken_anywhere(desk, || catalog.sweep_pieces()).await;
+        let judge = retention::Ruthless::default();
+        broken_anywhere(desk, || catalog.begin_sweep(session, &judge)).await;
+        while let Left::More(_) = broken_anywhere(desk, || catalog.sweep_rows(session)).await {}
+        broken_anywhere(desk, || catalog.claim_deletion(1)).await.unwrap();
     }
 }

@@ -89,7 +89,9 @@ on_both! {
         desk.catalog.remove_session(session).await.unwrap();
         let owed = Deletion::Session(workspace, agent, session);
         assert_eq!(desk.another("files").await.owed().await.unwrap(), [owed]);
-        desk.catalog.settle(owed).await.unwrap();
+        let claimed = desk.catalog.claim_deletion(1).await.unwrap().unwrap();
+        assert_eq!(claimed.deletion, owed);
+        desk.catalog.settle_deletion(&claimed).await.unwrap();
         assert_eq!(desk.catalog.owed().await.unwrap(), []);
         let gone = desk.catalog.remove_session(session).await;
         assert!(matches!(gone, Err(CatalogError::Deleted)));

@@ -36,7 +36,7 @@ impl Put {
         let mut source = Source::open(&self.local).await?;
         let desk = Desk::open(place).await?;
         let reach = self.names.reach(&desk, &[&path], Missing::Make).await?;
-        let file = self.transfer(&mut source, &reach, &path).await?;
+        let file = self.transfer(&mut source, &desk, &reach, &path).await?;
         self.names.keep(&desk.catalog, &reach, &path).await?;
         self.shown.file(&file)
     }
@@ -55,6 +55,7 @@ impl Put {
     async fn transfer(
         &self,
         source: &mut Source,
+        desk: &Desk,
         reach: &Reach,
         path: &str,
     ) -> Result<File, Failure> {
@@ -72,6 +73,7 @@ impl Put {
             writer.abort().await;
             return Err(failure);
         }
+        self.names.check_there(&desk.catalog, reach, path).await?;
         writer.finish().await.map_err(explain)
     }
 }

@@ -1,6 +1,6 @@
 //! From paths and names to a space.
 
-use bailiwick::catalog::{Catalog, Name, Promoter};
+use bailiwick::catalog::{Catalog, CatalogError, Name, Promoter};
 use bailiwick::receipts::Receipts;
 use bailiwick::scope::{
     Access, AgentId, Coordinates, FolderPath, Grant, MountTable, Scope, SkillTable, WorkspaceId,
@@ -152,40 +152,62 @@ impl Names {
     }
 
     /// Makes sure that a file just written belongs to something: what was put into a thing that
-    /// was deleted meanwhile would stay there for ever, so it is taken back.
+    /// went meanwhile would stay there for ever, so it is taken back.
     pub(super) async fn keep(
         &self,
         catalog: &Catalog,
         reach: &Reach,
         path: &str,
     ) -> Result<(), Failure> {
-        if self.still_mean(catalog, reach).await? {
-            return Ok(());
-        }
+        let Some(gone) = self.gone(catalog, reach, path).await? else { return Ok(()) };
         match reach.space.delete(path, Precondition::Always).await {
             Err(error) if error.code != ErrorCode::NotFound => return Err(error.into()),
             _ => {}
         }
-        let message = format!("what `{path}` belongs to was deleted meanwhile: nothing is kept");
-        Err(Failure::new(message))
+        Err(Failure::new(format!("{gone}: nothing is kept")))
+    }
+
+    /// Makes sure that there is something that a file would belong to, right before it is put there.
+    pub(super) async fn check_there(
+        &self,
+        catalog: &Catalog,
+        reach: &Reach,
+        path: &str,
+    ) -> Result<(), Failure> {
+        self.gone(catalog, reach, path).await?.map_or(Ok(()), |gone| Err(Failure::new(gone)))
+    }
+
+    /// Why what a file belongs to is not there any more, if it is not; else it is noted that
+    /// something happens there.
+    async fn gone(
+        &self,
+        catalog: &Catalog,
+        reach: &Reach,
+        path: &str,
+    ) -> Result<Option<String>, Failure> {
+        if !self.still_mean(catalog, reach).await? {
+            return Ok(Some(format!("what `{path}` belongs to was deleted meanwhile")));
+        }
+        let (Some(session), Level::Session) = (reach.coordinates.session, reach.level) else {
+            return Ok(None);
+        };
+        match catalog.note_write(session).await {
+            Ok(()) => Ok(None),
+            Err(gone @ (CatalogError::Swept | CatalogError::Deleted)) => Ok(Some(gone.to_string())),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Whether the names stand for what they stood for.
     async fn still_mean(&self, catalog: &Catalog, reach: &Reach) -> Result<bool, Failure> {
-        let Coordinates { workspace, agent, session } = reach.coordinates;
+        let Coordinates { workspace, agent, .. } = reach.coordinates;
         if self.workspace_now(catalog).await? != Some(workspace) {
             return Ok(false);
         }
-        let (Some(agent_name), true) = (&self.agent, reach.level >= Level::Agent) else {
-            return Ok(true);
-        };
-        if catalog.agent(workspace, agent_name).await? != Some(agent) {
-            return Ok(false);
+        match (&self.agent, reach.level >= Level::Agent) {
+            (Some(name), true) => Ok(catalog.agent(workspace, name).await? == Some(agent)),
+            _ => Ok(true),
         }
-        let (Some(session_name), true) = (&self.session, reach.level == Level::Session) else {
-            return Ok(true);
-        };
-        Ok(catalog.session(agent, session_name).await? == session)
     }
 
     async fn workspace_now(&self, catalog: &Catalog) -> Result<Option<WorkspaceId>, Failure> {

@@ -143,7 +143,7 @@ impl Serve {
         let api = Api::new(catalog.clone(), storage.clone(), engine.clone(), verifier, metrics);
         let address = listener.local_addr().unwrap_or(self.listen);
         say(&format!("serving http://{address}"));
-        let emptying = tokio::spawn(api.emptying());
+        let sweeping = tokio::spawn(api.sweeping());
         let collecting = tokio::spawn(api.collecting());
         let (stop, mut stopping) = watch::channel(false);
         let worker = Worker::new(WorkerOptions {
@@ -166,7 +166,7 @@ impl Serve {
             interrupts.end_the_process();
         };
         let served = api.serve(listener, self.options(), stopped).await;
-        emptying.abort();
+        sweeping.abort();
         collecting.abort();
         if let Err(error) = working.await {
             tracing::error!(%error, "the worker did not end well");

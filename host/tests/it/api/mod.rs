@@ -30,6 +30,7 @@ mod files;
 mod operation;
 mod places;
 mod receipts;
+mod retention;
 pub(crate) mod skills;
 mod sockets;
 mod turns;

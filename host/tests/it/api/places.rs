@@ -66,14 +66,14 @@ async fn places_are_made_seen_and_deleted() {
 #[tokio::test]
 async fn files_of_what_was_deleted_are_removed() {
     let door = Door::new().await;
-    let emptying = tokio::spawn(door.api.emptying());
+    let sweeping = tokio::spawn(door.api.sweeping());
     door.put(&door.ann(), &door.in_session("/files/session/a"), "x").await;
     let deleted = door.ask(&door.admin(), Method::DELETE, &door.in_session("")).await;
     assert_eq!(deleted.status, StatusCode::NO_CONTENT);
     while !door.catalog.owed().await.unwrap().is_empty() {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
-    emptying.abort();
+    sweeping.abort();
     let coordinates = bailiwick::scope::Coordinates {
         workspace: door.workspace,
         agent: door.agent,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bailiwick::catalog::{Catalog, CatalogLocation, CatalogOptions};
-use bailiwick::clock::SystemClock;
+use bailiwick::clock::{Clock, SystemClock};
 use tempfile::TempDir;
 
 /// Longest that any command of a test may take.
@@ -38,8 +38,12 @@ impl Machine {
 
     /// The catalog of the data directory's own store, beside whatever command runs.
     pub(super) async fn catalog(&self) -> Catalog {
+        self.catalog_by(Arc::new(SystemClock)).await
+    }
+
+    /// As [`Self::catalog`], at the time of this clock.
+    pub(super) async fn catalog_by(&self, clock: Arc<dyn Clock>) -> Catalog {
         let location = CatalogLocation::File(self.data_dir().join("catalog.sqlite"));
-        let clock = Arc::new(SystemClock);
         let options = CatalogOptions { location: &location, store: "files", lease_ms: 1, clock };
         Catalog::open(options).await.unwrap()
     }

@@ -19,4 +19,5 @@ mod run;
 mod s3;
 mod serve;
 mod skills;
+mod sweep;
 mod traces;

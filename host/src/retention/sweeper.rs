@@ -1,0 +1,340 @@
+//! Removing what is to go, a bounded amount at a time.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use super::judge::Settled;
+use super::preview::{Preview, foresee};
+use crate::catalog::{Catalog, CatalogError, DeletionRecord, Left, Tally};
+use crate::limits::{DELETION_LEASE_MS, SESSIONS_WALKED_MAX, SWEEP_STEPS_MAX, SWEEP_WALK_MS};
+use crate::scope::SessionId;
+use crate::space::{Emptied, Storage};
+
+/// Who counts what is removed.
+pub trait Observer: fmt::Debug + Send + Sync + 'static {
+    /// So many of something were removed, or settled.
+    fn swept(&self, what: &'static str, count: u64);
+    /// So many deletions are owed now.
+    fn owed(&self, deletions: u64);
+}
+
+/// Nobody counts.
+impl Observer for () {
+    fn swept(&self, _: &'static str, _: u64) {}
+    fn owed(&self, _: u64) {}
+}
+
+/// What one tick did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tick {
+    /// Sessions that were looked at.
+    pub examined: u64,
+    /// Sessions that began to be swept.
+    pub sessions: u64,
+    /// Rows that were removed.
+    pub rows: u64,
+    /// Deletions of which it is known now that nothing is left.
+    pub proved: u64,
+    /// Deletions whose files were removed, and which wait until nothing can come after that.
+    pub emptied: u64,
+    /// Files that were removed.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Steps that failed, and are tried again by a later tick.
+    pub failed: u64,
+    /// Whether there is more to do at once.
+    pub is_full: bool,
+}
+
+impl Tick {
+    /// Whether anything was done or tried.
+    pub fn did_something(&self) -> bool {
+        self.sessions + self.rows + self.proved + self.emptied + self.failed > 0
+    }
+}
+
+/// Sweeps one store. Any number may at once, here and elsewhere.
+#[derive(Clone, Debug)]
+pub struct Sweeper(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    catalog: Catalog,
+    storage: Arc<Storage>,
+    settled: Settled,
+    observer: Arc<dyn Observer>,
+    /// When sessions are looked at next, in milliseconds since the Unix epoch.
+    walk_ms: AtomicU64,
+}
+
+impl Sweeper {
+    /// One that has not begun.
+    pub fn new(catalog: Catalog, storage: Arc<Storage>, observer: Arc<dyn Observer>) -> Self {
+        let settled = Settled::new(storage.limits().clone(), storage.clock().clone());
+        let walk_ms = AtomicU64::new(0);
+        Self(Arc::new(Inner { catalog, storage, settled, observer, walk_ms }))
+    }
+
+    /// Does a bounded amount of what there is to do. What fails is logged, and tried again by a later
+    /// tick; it keeps nothing else from being done.
+    pub async fn tick(&self) -> Tick {
+        let mut tick = Tick::default();
+        self.finish_sweeps(&mut tick).await;
+        self.walk(&mut tick).await;
+        self.sweep_rows(&mut tick).await;
+        self.empty(&mut tick).await;
+        tick
+    }
+
+    /// Works on files owed to deletion, and nothing else.
+    pub async fn empty_owed(&self) -> Tick {
+        let mut tick = Tick::default();
+        loop {
+            tick.is_full = false;
+            self.empty(&mut tick).await;
+            if !tick.is_full {
+                return tick;
+            }
+        }
+    }
+
+    /// Ticks until there is nothing more to do at once; all of it together.
+    pub async fn tick_through(&self) -> Tick {
+        let mut all = Tick::default();
+        self.0.walk_ms.store(0, Ordering::Relaxed);
+        loop {
+            let tick = self.tick().await;
+            all.examined += tick.examined;
+            all.sessions += tick.sessions;
+            all.rows += tick.rows;
+            all.proved += tick.proved;
+            all.emptied += tick.emptied;
+            all.files += tick.files;
+            all.bytes += tick.bytes;
+            all.failed += tick.failed;
+            if !tick.is_full || tick.failed > 0 {
+                return all;
+            }
+        }
+    }
+
+    /// What others began and did not live to finish.
+    async fn finish_sweeps(&self, tick: &mut Tick) {
+        let sweeping = self.0.catalog.sweeping_sessions().await;
+        let Some(sweeping) = tick.told(sweeping, "sessions that are being swept are not known")
+        else {
+            return;
+        };
+        for session in sweeping {
+            self.finish_sweep(session, tick).await;
+        }
+    }
+
+    /// Removes the rows of a session, so many at a time, and then itself.
+    async fn finish_sweep(&self, session: SessionId, tick: &mut Tick) {
+        loop {
+            let left = self.0.catalog.sweep_rows(session).await;
+            let Some(left) = tick.told(left, "rows of a session that goes are still there") else {
+                return;
+            };
+            tick.rows += left.removed();
+            self.0.observer.swept("session_rows", left.removed());
+            if let Left::Nothing(_) = left {
+                return;
+            }
+        }
+    }
+
+    /// Looks at sessions, from where the last look ended to the end: every now and then.
+    async fn walk(&self, tick: &mut Tick) {
+        let now_ms = self.0.settled.now_ms();
+        if now_ms < self.0.walk_ms.load(Ordering::Relaxed) {
+            return;
+        }
+        for _ in 0..SWEEP_STEPS_MAX {
+            let page = self.walk_page(tick).await;
+            match tick.told(page, "sessions are not looked at") {
+                Some(true) => {}
+                Some(false) => {
+                    let next_ms = now_ms.saturating_add(SWEEP_WALK_MS);
+                    return self.0.walk_ms.store(next_ms, Ordering::Relaxed);
+                }
+                None => return,
+            }
+        }
+        tick.is_full = true;
+    }
+
+    /// One page; whether there are more.
+    async fn walk_page(&self, tick: &mut Tick) -> Result<bool, CatalogError> {
+        let Inner { catalog, settled, .. } = &*self.0;
+        let behind = catalog.swept_up_to().await?;
+        let preview = Preview { of: None, behind, limit: SESSIONS_WALKED_MAX };
+        let page = foresee(catalog, settled, &preview).await?;
+        tick.examined += page.fates.len() as u64;
+        let now_ms = settled.now_ms();
+        for fate in page.fates {
+            if fate.verdict.by(now_ms).is_some() {
+                self.sweep(fate.facts.session, tick).await;
+            }
+        }
+        let is_more = page.next.is_some();
+        catalog.note_swept_up_to(&page.next.unwrap_or_default()).await?;
+        Ok(is_more)
+    }
+
+    /// Sweeps a session, if it is still to go.
+    async fn sweep(&self, session: SessionId, tick: &mut Tick) {
+        let begun = self.0.catalog.begin_sweep(session, &self.0.settled).await;
+        let Some(Some(why)) = tick.told(begun, "a session that is to go is still there") else {
+            return;
+        };
+        tracing::info!(%session, why = why.as_str(), "a session goes");
+        tick.sessions += 1;
+        self.0.observer.swept("sessions", 1);
+        self.finish_sweep(session, tick).await;
+    }
+
+    /// Rows that go by themselves.
+    async fn sweep_rows(&self, tick: &mut Tick) {
+        let catalog = &self.0.catalog;
+        self.repeat(tick, "pieces", || catalog.sweep_pieces()).await;
+        self.repeat(tick, "firings", || catalog.sweep_firings()).await;
+        self.repeat(tick, "components", || catalog.sweep_components()).await;
+        self.repeat(tick, "revocations", || catalog.forget_expired_tokens()).await;
+    }
+
+    async fn repeat<F>(&self, tick: &mut Tick, what: &'static str, sweep: impl Fn() -> F)
+    where
+        F: Future<Output = Result<Left, CatalogError>>,
+    {
+        for _ in 0..SWEEP_STEPS_MAX {
+            let Some(left) = tick.told(sweep().await, what) else { return };
+            tick.rows += left.removed();
+            self.0.observer.swept(what, left.removed());
+            if let Left::Nothing(_) = left {
+                return;
+            }
+        }
+        tick.is_full = true;
+    }
+
+    /// Works on files owed to deletion.
+    async fn empty(&self, tick: &mut Tick) {
+        for _ in 0..SWEEP_STEPS_MAX {
+            let claimed = self.0.catalog.claim_deletion(DELETION_LEASE_MS).await;
+            let claimed = tick.told(claimed, "files owed to deletion are not known");
+            let Some(claimed) = claimed else { return };
+            let Some(claimed) = claimed else { return self.count_owed(tick).await };
+            self.empty_claimed(claimed, tick).await;
+        }
+        tick.is_full = true;
+    }
+
+    async fn count_owed(&self, tick: &mut Tick) {
+        let owed = self.0.catalog.unproved_deletions().await;
+        if let Some(owed) = tick.told(owed, "files owed to deletion are not counted") {
+            self.0.observer.owed(owed);
+        }
+    }
+
+    async fn empty_claimed(&self, claimed: DeletionRecord, tick: &mut Tick) {
+        match self.emptied(claimed.clone(), tick).await {
+            Ok(Done::Proved) => {
+                tick.proved += 1;
+                self.0.observer.swept("deletions", 1);
+            }
+            Ok(Done::Emptied) => tick.emptied += 1,
+            Err(error) => {
+                tick.told::<()>(Err(error), "files of what was deleted are still there");
+                // Else it is somebody's until its lease is over.
+                let _ = self.0.catalog.rest_deletion(&claimed).await;
+            }
+        }
+    }
+
+    async fn emptied(
+        &self,
+        mut claimed: DeletionRecord,
+        tick: &mut Tick,
+    ) -> Result<Done, anyhow::Error> {
+        let Inner { catalog, storage, settled, observer, .. } = &*self.0;
+        let emptied = self.kept(&claimed, storage.empty(claimed.deletion)).await?;
+        observer.swept("files", emptied.files);
+        tick.files += emptied.files;
+        tick.bytes += emptied.bytes;
+        claimed.removed = together(&claimed.removed, &emptied);
+        // What was on its way when it was deleted has arrived by then.
+        let quiet_ms = claimed.deleted_ms.saturating_add(storage.limits().change_ms_max());
+        if settled.now_ms() < quiet_ms {
+            catalog.put_off_deletion(&claimed, quiet_ms).await?;
+            return Ok(Done::Emptied);
+        }
+        catalog.settle_deletion(&claimed).await?;
+        Ok(Done::Proved)
+    }
+
+    /// Keeps a deletion for as long as it is worked on; who lost it stops.
+    async fn kept<T, E: Into<anyhow::Error>>(
+        &self,
+        claimed: &DeletionRecord,
+        work: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, anyhow::Error> {
+        let keep = async {
+            loop {
+                tokio::time::sleep(Duration::from_millis(DELETION_LEASE_MS / 4)).await;
+                let kept = self.0.catalog.keep_deletion(claimed, DELETION_LEASE_MS).await;
+                if let Err(CatalogError::LeaseLost) = kept {
+                    return;
+                }
+            }
+        };
+        tokio::select! {
+            done = work => done.map_err(Into::into),
+            () = keep => Err(CatalogError::LeaseLost.into()),
+        }
+    }
+}
+
+/// What became of a deletion.
+enum Done {
+    /// Nothing is left, and nothing can come.
+    Proved,
+    /// Nothing is left as far as can be seen.
+    Emptied,
+}
+
+/// What was removed before, and now.
+fn together(before: &Tally, now: &Emptied) -> Tally {
+    Tally {
+        files: before.files.saturating_add(now.files),
+        bytes: before.bytes.saturating_add(now.bytes),
+        ..before.clone()
+    }
+}
+
+impl Tick {
+    /// What a step came to; `None` if it failed, which the log tells.
+    fn told<T>(
+        &mut self,
+        outcome: Result<T, impl Into<anyhow::Error>>,
+        what: &'static str,
+    ) -> Option<T> {
+        match outcome {
+            Ok(done) => Some(done),
+            Err(error) => {
+                self.failed += 1;
+                let error = format!("{:#}", error.into());
+                tracing::warn!(
+                    error,
+                    what,
+                    "a sweep did not do all of its work; it is tried again"
+                );
+                None
+            }
+        }
+    }
+}
