@@ -84,6 +84,19 @@ pub const SEARCH_LINE_BYTES_MAX: usize = 1 << 10;
 /// Bytes that the host takes at a time out of a stream that a guest writes, and fetches ahead of
 /// one that it reads.
 pub const STREAM_PIECE_BYTES: usize = 256 << 10;
+/// Largest file that a guest writes through a folder and that is gathered in memory, in bytes; a
+/// larger one goes to a temporary file of the host.
+pub const GATHERED_HELD_BYTES_MAX: u64 = 1 << 20;
+/// What is written to such a temporary file at once, in bytes; a stream takes as many at a time.
+pub const GATHERED_PIECE_BYTES: usize = 1 << 20;
+/// Most bytes that one read through a folder returns.
+pub const FOLDER_READ_BYTES_MAX: u32 = 1 << 20;
+/// Files and kept folders that are moved when a folder is renamed, at most.
+pub const FOLDER_MOVED_MAX: usize = 1_000;
+/// Times, and folders that may have become empty, that a turn remembers, of each.
+pub const FOLDER_NOTES_MAX: usize = 10_000;
+/// Longest path that a guest names a place in a folder by, in bytes.
+pub const FOLDER_PATH_BYTES_MAX: usize = 4 << 10;
 /// Longest input and longest reply of a turn, in bytes.
 pub const TURN_TEXT_BYTES_MAX: usize = 4 << 20;
 /// Longest name of a workspace, an agent, a session or a component, in bytes.
@@ -252,6 +265,9 @@ const _: () = assert!(TEXT_SLICE_BYTES_MAX <= READ_BYTES_MAX as usize);
 const _: () = assert!(STREAM_PIECE_BYTES <= WRITER_CALL_BYTES_MAX);
 const _: () = assert!(STREAM_PIECE_BYTES <= READ_BYTES_MAX as usize);
 const _: () = assert!(READ_FIRST_BYTES <= READ_BYTES_MAX);
+const _: () = assert!(FOLDER_READ_BYTES_MAX <= READ_BYTES_MAX);
+const _: () = assert!(GATHERED_HELD_BYTES_MAX as usize <= WRITE_BYTES_MAX);
+const _: () = assert!(GATHERED_PIECE_BYTES <= WRITER_CALL_BYTES_MAX);
 // What a file is is found in what comes when it is opened.
 const _: () = assert!(SNIFF_BYTES <= READ_FIRST_BYTES);
 const _: () = assert!(BODY_PIECE_BYTES <= READ_BYTES_MAX);
@@ -292,6 +308,14 @@ pub struct Limits {
     pub turn_buffer_bytes_max: usize,
     /// File bytes held by the host, all turns.
     pub host_buffer_bytes_max: usize,
+    /// Bytes of files that one turn writes through folders and that are not stored yet.
+    pub turn_gathered_bytes_max: u64,
+    /// The same of all turns of a host.
+    pub host_gathered_bytes_max: u64,
+    /// Those of them that are held in memory, one turn; what is more goes to temporary files.
+    pub turn_gathered_held_bytes_max: u64,
+    /// The same of all turns of a host.
+    pub host_gathered_held_bytes_max: u64,
     /// How long a call waits for room on the host before it answers `busy`, in milliseconds.
     pub busy_ms_max: u64,
     /// Longest store operation without progress, in milliseconds.
@@ -335,6 +359,10 @@ impl Default for Limits {
             turn_call_bytes_max: 33 << 20,
             turn_buffer_bytes_max: 64 << 20,
             host_buffer_bytes_max: 256 << 20,
+            turn_gathered_bytes_max: 8 << 30,
+            host_gathered_bytes_max: 64 << 30,
+            turn_gathered_held_bytes_max: 8 << 20,
+            host_gathered_held_bytes_max: 256 << 20,
             busy_ms_max: 5_000,
             operation_ms_max: 30_000,
             transfer_ms_max: 300_000,

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::places::Places;
 use crate::shell::{cargo, run, step};
-use crate::toolchain::{TARGET, Toolchain};
+use crate::toolchain::{PROGRAM_TARGETS, TARGET, Toolchain, has_program_targets};
 
 /// Folders whose crates are guests.
 const GUEST_FOLDERS: [&str; 3] = ["examples", "host/test-guests", "benches/guests"];
@@ -16,7 +16,7 @@ const GUEST_FOLDERS: [&str; 3] = ["examples", "host/test-guests", "benches/guest
 /// Builds the guests of this repository and answers where their components are.
 pub(crate) fn build(places: &Places) -> Result<PathBuf> {
     let toolchain = Toolchain::ensure(places)?;
-    let names = names(&places.root)?;
+    let names = names(&places.root, Kind::Library)?;
     step(&format!("building {} guests: {}", names.len(), names.join(", ")));
     let target = toolchain.target_dir(places);
     let mut command = cargo();
@@ -33,7 +33,34 @@ pub(crate) fn build(places: &Places) -> Result<PathBuf> {
         let built = target.join(TARGET).join("guest").join(file);
         keep(&built, &guests.join(format!("{name}.wasm")))?;
     }
+    build_programs(places, &target, &guests)?;
     Ok(guests)
+}
+
+/// Builds the programs of plain files, which need the standard library of WASI: for 0.2, and for 0.1
+/// with an adapter. Debian's compiler has none.
+fn build_programs(places: &Places, target: &Path, guests: &Path) -> Result<()> {
+    let names = names(&places.root, Kind::Program)?;
+    if let Err(error) = has_program_targets() {
+        if std::env::var_os("CI").is_some() {
+            return Err(error);
+        }
+        step(&format!("SKIPPED: the programs {}, and their tests: {error:#}", names.join(", ")));
+        return Ok(());
+    }
+    for (wasi, ending) in PROGRAM_TARGETS {
+        let mut command = cargo();
+        command.current_dir(&places.root).args(["build", "--quiet", "--profile", "guest"]);
+        command.args(["--target", wasi, "--target-dir"]).arg(target);
+        command.args(names.iter().flat_map(|name| ["--package", name]));
+        Toolchain::Rustup.prepare(&mut command, &places.root)?;
+        run(&mut command)?;
+        for name in &names {
+            let built = target.join(wasi).join("guest").join(format!("{name}.wasm"));
+            keep(&built, &guests.join(format!("{name}{ending}.wasm")))?;
+        }
+    }
+    Ok(())
 }
 
 /// Holds that each guest is one that a test or a benchmark runs, and each example one that a page
@@ -43,7 +70,9 @@ pub(crate) fn check_used(places: &Places) -> Result<()> {
     for folder in ["host/tests/it", "examples/embed/tests", "benches/src"] {
         users.push_str(&sources(&places.root.join(folder))?);
     }
-    for name in names(&places.root)? {
+    let (libraries, programs) =
+        (names(&places.root, Kind::Library)?, names(&places.root, Kind::Program)?);
+    for name in libraries.into_iter().chain(programs) {
         if !users.contains(&format!("\"{name}\"")) {
             bail!("neither a test nor a benchmark runs the guest `{name}`");
         }
@@ -87,14 +116,33 @@ pub(crate) fn project_build(places: &Places, root: &Path) -> Result<Command> {
     Ok(command)
 }
 
-/// The guest crates: those that are built as libraries for others to load.
-fn names(root: &Path) -> Result<Vec<String>> {
+/// What a guest is to its compiler.
+#[derive(Clone, Copy)]
+enum Kind {
+    /// A library that exports a contract.
+    Library,
+    /// A program that knows none.
+    Program,
+}
+
+impl Kind {
+    /// What its manifest says.
+    fn mark(self) -> &'static str {
+        match self {
+            Self::Library => "\"cdylib\"",
+            Self::Program => "[package.metadata.guest]",
+        }
+    }
+}
+
+/// The guest crates of a kind.
+fn names(root: &Path, kind: Kind) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for folder in GUEST_FOLDERS {
         for entry in fs::read_dir(root.join(folder))? {
             let path = entry?.path();
             let manifest = fs::read_to_string(path.join("Cargo.toml")).unwrap_or_default();
-            if manifest.contains("\"cdylib\"") {
+            if manifest.contains(kind.mark()) {
                 names.push(path.file_name().unwrap_or_default().to_string_lossy().into_owned());
             }
         }

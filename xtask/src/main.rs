@@ -15,6 +15,7 @@ mod project;
 mod servers;
 mod shell;
 mod test;
+mod testsuite;
 mod toolchain;
 
 use std::path::PathBuf;
@@ -76,6 +77,12 @@ enum Task {
         #[arg(last = true)]
         filter: Vec<String>,
     },
+    /// Runs the filesystem tests of the public suite of WASI 0.1 over scopes as folders.
+    WasiTestsuite {
+        /// A checkout of github.com/WebAssembly/wasi-testsuite, of its branch
+        /// `prod/testsuite-base`.
+        checkout: PathBuf,
+    },
 }
 
 fn main() -> ExitCode {
@@ -106,5 +113,6 @@ fn run(task: Task) -> Result<()> {
             let repeat = if always { Repeat::Always } else { Repeat::WhenChanged };
             test::run(&places, &filter, repeat)
         }
+        Task::WasiTestsuite { checkout } => testsuite::check(&places, &checkout),
     }
 }

@@ -13,6 +13,9 @@ use crate::shell::{output, run, step};
 
 /// The target of the guests.
 pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
+/// The targets of programs of plain files, and what the names of their components end in.
+pub(crate) const PROGRAM_TARGETS: [(&str, &str); 2] =
+    [("wasm32-wasip2", ""), ("wasm32-wasip1", "-wasip1")];
 /// Chooses a road (`rustup` or `debian`) instead of the first that works.
 const CHOICE: &str = "BAILIWICK_GUEST_TOOLCHAIN";
 const RUSTFLAGS: &str = "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS";
@@ -69,6 +72,10 @@ impl Toolchain {
         cargo.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
         cargo.env(RUSTFLAGS, flags.join(" "));
         cargo.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", "wasm-component-ld");
+        for wasi in ["WASIP1", "WASIP2"] {
+            cargo.env(format!("CARGO_TARGET_WASM32_{wasi}_RUSTFLAGS"), flags.join(" "));
+            cargo.env(format!("CARGO_TARGET_WASM32_{wasi}_LINKER"), "wasm-component-ld");
+        }
         Ok(())
     }
 }
@@ -78,20 +85,29 @@ fn remap(folder: &Path, name: &str) -> String {
     format!("--remap-path-prefix={}={name}", folder.display())
 }
 
+/// Sees to it that programs of plain files can be built.
+pub(crate) fn has_program_targets() -> Result<()> {
+    PROGRAM_TARGETS.into_iter().try_for_each(|(target, _)| ensure_target(target))
+}
+
 fn ensure_rustup() -> Result<()> {
-    if has_target()? {
+    ensure_target(TARGET)
+}
+
+fn ensure_target(target: &str) -> Result<()> {
+    if has_target(target)? {
         return Ok(());
     }
-    step(&format!("installing the target {TARGET} (15 MB): rustup target add {TARGET}"));
-    run(Command::new("rustup").args(["target", "add", TARGET]))?;
-    if !has_target()? {
-        bail!("rustup added {TARGET} to another toolchain than this one");
+    step(&format!("installing the target {target} (15 MB): rustup target add {target}"));
+    run(Command::new("rustup").args(["target", "add", target]))?;
+    if !has_target(target)? {
+        bail!("rustup added {target} to another toolchain than this one");
     }
     Ok(())
 }
 
-fn has_target() -> Result<bool> {
+fn has_target(target: &str) -> Result<bool> {
     let folder =
-        output(Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]))?;
+        output(Command::new("rustc").args(["--print", "target-libdir", "--target", target]))?;
     Ok(Path::new(&folder).is_dir())
 }

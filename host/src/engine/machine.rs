@@ -5,7 +5,7 @@ use wasmtime::component::{HasSelf, Linker};
 use super::bindings::bailiwick::{agent, storage};
 use super::import::Imports;
 use super::state::TurnState;
-use super::{Allocation, configuration, files, tasks};
+use super::{Allocation, configuration, files, folders, tasks};
 use crate::limits::Limits;
 
 /// Compiles and links guests of one kind.
@@ -41,6 +41,7 @@ impl Machine {
 fn linker(engine: &wasmtime::Engine) -> wasmtime::Result<Linker<TurnState>> {
     let mut linker = Linker::new(engine);
     wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
+    folders::add_to_linker(&mut linker)?;
     files::add_to_linker(&mut linker)?;
     storage::types::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state)?;
     storage::text::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state)?;

@@ -1,8 +1,9 @@
 //! Runs guests. wasmtime, narrowed: no other module names a type of it.
 //!
-//! A guest gets what its [`Space`](crate::space::Space) allows, a clock, randomness and a log;
-//! no sockets, no environment, no folders; and what an embedder offers it ([`Import`]). Whatever
-//! it does ends its own turn and nothing else.
+//! A guest gets what its [`Space`](crate::space::Space) allows, by calls and as folders, a clock,
+//! randomness and a log; no sockets, no folder of the host, no environment but the names of its
+//! folders; and what an embedder offers it ([`Import`]). Whatever it does ends its own turn and
+//! nothing else.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -22,6 +23,7 @@ mod configuration;
 mod convert;
 mod ending;
 mod files;
+mod folders;
 mod import;
 mod inspect;
 mod journal;
@@ -40,6 +42,7 @@ mod turn;
 
 pub use cancel::Cancel;
 pub use component::{Component, LoadError};
+pub use folders::{Unstored, UnstoredWhy};
 pub use import::{Beginning, Import, Imports, Offered};
 pub use inspect::{Inspection, Verdict};
 pub use state::TurnState;
@@ -50,6 +53,7 @@ pub use wasmtime;
 
 use cache::{CacheKey, DiskCache};
 use component::Guest;
+use folders::HostGathering;
 use limiter::HostMemory;
 use machine::Machine;
 use ticker::Ticker;
@@ -74,6 +78,10 @@ pub struct EngineOptions {
     /// Where compiled components are kept; nowhere if `None`. A folder that others can write
     /// to is not used, with a warning.
     pub cache_dir: Option<PathBuf>,
+    /// Where large files that guests write through folders are gathered until they are stored, in
+    /// files that have no name; where the system keeps such files if `None`. It should be no
+    /// filesystem in memory.
+    pub gathering_dir: Option<PathBuf>,
     /// How memory is handed out.
     pub allocation: Allocation,
     /// What guests may import beside the contract.
@@ -95,6 +103,7 @@ struct Inner {
     compilations: Semaphore,
     loaded: Mutex<HashMap<CacheKey, Slot>>,
     guest_memory: Arc<HostMemory>,
+    gathering: Arc<HostGathering>,
     ticker: Ticker,
 }
 
@@ -126,6 +135,7 @@ impl Engine {
             compilations: Semaphore::new(COMPILATIONS_MAX),
             loaded: Mutex::default(),
             guest_memory: Arc::new(HostMemory::new(limits.host_guest_memory_bytes_max)),
+            gathering: HostGathering::new(&limits, options.gathering_dir.and_then(made)),
             limits,
             imports: options.imports,
             ticker,
@@ -251,6 +261,10 @@ impl Engine {
         self.0.guest_memory.clone()
     }
 
+    fn gathering(&self) -> Arc<HostGathering> {
+        self.0.gathering.clone()
+    }
+
     /// A place among the turns that run at once.
     async fn place(&self) -> Option<OwnedSemaphorePermit> {
         self.0.places.clone().acquire_owned().await.ok()
@@ -289,6 +303,18 @@ fn keep(cache: &DiskCache, key: CacheKey, component: &wasmtime::component::Compo
         .and_then(|compiled| Ok(cache.keep(key, &compiled)?));
     if let Err(error) = kept {
         tracing::warn!(error = format!("{error:#}"), "a compiled component was not kept");
+    }
+}
+
+/// The folder, made where it was missing.
+fn made(folder: PathBuf) -> Option<PathBuf> {
+    match std::fs::create_dir_all(&folder) {
+        Ok(()) => Some(folder),
+        Err(error) => {
+            let path = folder.display();
+            tracing::warn!(%error, %path, "large files are gathered where the system keeps its temporary ones");
+            None
+        }
     }
 }
 

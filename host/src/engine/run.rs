@@ -14,6 +14,7 @@ use wasmtime_wasi::p2::pipe::MemoryInputPipe;
 use super::bindings::exports::bailiwick::agent::turn as contract;
 use super::component::Guest;
 use super::ending::host_panicked;
+use super::folders::{Folders, Publish, Unstored};
 use super::import::Beginning;
 use super::journal::Journal;
 use super::limiter::Limiter;
@@ -60,13 +61,14 @@ impl Engine {
         let started = Instant::now();
         let mut turn = self.prepare(component, space.clone(), &request, journal.clone(), cancel);
         let end = turn.end(component, request).await;
+        let unstored = turn.unstored(&end).await;
         let usage = turn.usage(started);
         let wakes = std::mem::take(&mut turn.store.data_mut().wakes);
         // First the end of its rights, then of its readers and writers.
         space.revoke();
         drop(turn);
         let (said, log_lines_dropped) = journal.close();
-        Report { end, said, wakes, events: space.take_events(), log_lines_dropped, usage }
+        Report { end, said, wakes, events: space.take_events(), unstored, log_lines_dropped, usage }
     }
 
     fn prepare(
@@ -92,10 +94,12 @@ impl Engine {
                 Some(Calls::new(limits, self.guest_memory())),
             ),
         };
+        let folders = Folders::new(space.clone(), journal.clone(), limits, self.gathering());
         let beginning = Beginning { coordinates: space.coordinates(), cancel: &cancel };
         let offers = self.imports().begin(&beginning);
         let state = TurnState {
-            wasi: wasi(&output, &errors, component, request),
+            wasi: wasi(&output, &errors, component, request, &space),
+            folders,
             journal,
             limiter,
             table,
@@ -150,12 +154,16 @@ impl StandardOutput {
     }
 }
 
-/// Nothing is granted but clocks, randomness and the three streams.
+/// What a program finds as its own name.
+const PROGRAM: &str = "guest";
+
+/// Nothing is granted but clocks, randomness, the three streams, and the names of the folders.
 fn wasi(
     output: &StandardOutput,
     errors: &Arc<LogLines>,
     component: &Component,
     request: &Request,
+    space: &Space,
 ) -> WasiCtx {
     let mut wasi = WasiCtx::builder();
     wasi.allow_tcp(false).allow_udp(false).allow_ip_name_lookup(false);
@@ -167,13 +175,17 @@ fn wasi(
     };
     if matches!(component.guest(), Guest::Command(_)) {
         wasi.stdin(MemoryInputPipe::new(request.input.clone()));
+        wasi.arg(PROGRAM).args(&request.arguments);
     }
+    wasi.envs(&Folders::variables(space));
     wasi.build()
 }
 
 fn check_request(request: &Request) -> Result<(), End> {
     let answer = request.answer.as_deref().unwrap_or_default();
-    let longest = request.input.len().max(answer.len());
+    let arguments: usize = request.arguments.iter().map(String::len).sum();
+    let input = request.input.len() + arguments;
+    let longest = input.max(answer.len());
     if longest <= TURN_TEXT_BYTES_MAX {
         return Ok(());
     }
@@ -215,6 +227,25 @@ impl RunningTurn {
             Ended::Returned(Ok(Err(error))) => self.failed(&error),
             Ended::Returned(Ok(Ok(returned))) => self.returned(returned),
         }
+    }
+
+    /// What of the files that it wrote through folders is not where it was to be, once the others
+    /// are stored: all of a turn that came to an end of its own, and of any other what it had
+    /// closed.
+    async fn unstored(&mut self, end: &End) -> Vec<Unstored> {
+        let publish = match end {
+            End::Reply(_) | End::Parked(_) | End::GuestError(_) => Publish::All,
+            End::Trapped(_) | End::Limit(..) | End::Cancelled | End::HostFault(_) => {
+                Publish::Closed
+            }
+        };
+        let state = self.store.data_mut();
+        let until = state.deadline.max(Instant::now() + state.grace);
+        let finish = AssertUnwindSafe(state.folders.finish(publish, until)).catch_unwind();
+        finish.await.unwrap_or_else(|panic| {
+            host_panicked(&*panic);
+            Vec::new()
+        })
     }
 
     fn finish_output(&self) {

@@ -9,6 +9,7 @@ use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 use super::cancel::Cancel;
+use super::folders::Folders;
 use super::import::{Import, Offers};
 use super::journal::Journal;
 use super::limiter::Limiter;
@@ -32,6 +33,8 @@ pub struct TurnState {
     pub(super) calls: Option<Calls>,
     /// What the embedder's imports gave it.
     pub(super) offers: Offers,
+    /// Its scopes, as programs see them.
+    pub(super) folders: Folders,
     pub(super) wasi: WasiCtx,
     pub(super) space: Space,
 }

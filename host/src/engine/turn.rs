@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::folders::Unstored;
 use crate::space::FileEvent;
 
 /// How loud a log line is.
@@ -39,6 +40,8 @@ pub struct Request {
     pub input: String,
     /// What a person answered, on the turn that resumes a parked one; bounded like the input.
     pub answer: Option<String>,
+    /// Of a program that exports `wasi:cli/run`, after its name. They count with the input.
+    pub arguments: Vec<String>,
     /// 1 on the first try; more when a host died during an earlier one.
     pub attempt: u32,
     /// What it may take, within what this host allows every turn.
@@ -81,6 +84,8 @@ pub struct Report {
     pub wakes: Vec<Wake>,
     /// What it did with files, in order.
     pub events: Vec<FileEvent>,
+    /// What it wrote through folders and is not where it was to be.
+    pub unstored: Vec<Unstored>,
     /// Log lines over the bound, which nobody saw.
     pub log_lines_dropped: u64,
     /// What it took.
@@ -95,6 +100,7 @@ impl Report {
             said: String::new(),
             wakes: Vec::new(),
             events: Vec::new(),
+            unstored: Vec::new(),
             log_lines_dropped: 0,
             usage: Usage::default(),
         }
@@ -108,7 +114,7 @@ pub struct Usage {
     pub elapsed_ms: u64,
     /// Most bytes that the guest held in its memories.
     pub guest_memory_bytes: u64,
-    /// Calls of `bailiwick` functions.
+    /// Calls of `bailiwick` functions, and of those of folders.
     pub host_calls: u64,
 }
 

@@ -14,10 +14,10 @@ use crate::limits::{KEY_BYTES_MAX, OPERATOR_PREFIX_BYTES_MAX, PATH_REST_BYTES_MA
 mod path;
 mod skill;
 
-pub use path::{FolderPath, GuestPath};
+pub use path::{AGENT_FILES, FolderPath, GuestPath};
 pub use skill::{NoSha256, Sha256, Skill, SkillFile, SkillTable, Slug};
 
-use path::check_rest;
+use path::{check_rest, is_agent_files};
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
@@ -159,6 +159,8 @@ impl Refusal {
 
 const LAYOUT_MARKER: &str = ".bailiwick-layout";
 const PROBE_PREFIX: &str = ".bailiwick-probe/";
+/// Stands in a folder that is to be there though it may be empty.
+const FOLDER_MARKER: &str = ".bailiwick-folder";
 
 /// The version of the layout below, as the marker in a store says it.
 pub const LAYOUT_VERSION: u32 = 1;
@@ -171,6 +173,8 @@ const _: () = assert!(
         + EXTRACTED_PREFIX.len()
         + SCOPE_PREFIX_BYTES_MAX
         + PATH_REST_BYTES_MAX
+        + "/".len()
+        + FOLDER_MARKER.len()
         <= KEY_BYTES_MAX
 );
 const _: () = assert!("workspaces/".len() + ID_BYTES < SCOPE_PREFIX_BYTES_MAX);
@@ -225,7 +229,8 @@ impl KeyPrefix {
     pub fn key(&self, listed: impl Into<String>) -> Option<ObjectKey> {
         let listed: String = listed.into();
         let below = listed.strip_prefix(&self.0)?;
-        check_rest(below_scope(&listed).unwrap_or(below), "").ok()?;
+        let rest = below_scope(&listed).unwrap_or(below);
+        check_rest(marked_folder(rest).unwrap_or(rest), "").ok()?;
         Some(ObjectKey(listed))
     }
 
@@ -242,6 +247,11 @@ impl KeyPrefix {
     pub fn probes() -> Self {
         Self(PROBE_PREFIX.to_owned())
     }
+}
+
+/// The folder that a marker below a scope stands in.
+fn marked_folder(rest: &str) -> Option<&str> {
+    rest.strip_suffix(FOLDER_MARKER)?.strip_suffix('/')
 }
 
 impl fmt::Debug for KeyPrefix {
@@ -361,7 +371,7 @@ impl MountTable {
             self.access(scope)?;
             let rest = key.strip_prefix(self.prefix(scope).ok()?)?;
             check_rest(rest, "").ok()?;
-            Some(GuestPath { scope, rest })
+            (!is_agent_files(scope, rest)).then_some(GuestPath { scope, rest })
         })
     }
 
@@ -369,6 +379,47 @@ impl MountTable {
     pub fn folder_path_of(&self, prefix: &KeyPrefix) -> Option<String> {
         let path = self.path_of_key(prefix.0.strip_suffix('/')?)?;
         Some(format!("{path}/"))
+    }
+
+    /// The marker that keeps a folder though it may be empty, if the turn may do there what it is
+    /// about to.
+    ///
+    /// # Errors
+    /// As [`Self::resolve`]; [`RefusalKind::Invalid`] for a scope, which needs none.
+    pub fn resolve_marker(
+        &self,
+        folder: &FolderPath<'_>,
+        need: Need,
+    ) -> Result<ObjectKey, Refusal> {
+        let FolderPath::Below { scope, rest } = folder else { return Err(always_there()) };
+        self.check(*scope, need)?;
+        if rest.is_empty() || matches!(scope, Scope::Skill(_)) {
+            return Err(always_there());
+        }
+        Ok(ObjectKey([self.prefix(*scope)?, rest, FOLDER_MARKER].concat()))
+    }
+
+    /// The folder that a stored object is the marker of, under the path that this turn knows it by;
+    /// it ends in `/`.
+    pub fn marked_by(&self, key: &ObjectKey) -> Option<String> {
+        let folder = self.path_of_key(marked_folder(&key.0)?)?;
+        Some(format!("{folder}/"))
+    }
+
+    /// What tells files and folders of a turn apart, whatever they hold and whoever asks. Holds ids:
+    /// it is only ever hashed.
+    ///
+    /// # Errors
+    /// As [`Self::resolve`].
+    pub fn identity(&self, path: &FolderPath<'_>) -> Result<String, Refusal> {
+        Ok(match self.resolve_folder(path)? {
+            Folder::Root => format!("root of {:?}", self.coordinates),
+            Folder::Skills => format!("skills of {:?}", self.coordinates),
+            Folder::Stored(prefix) => prefix.0,
+            Folder::Skill { slug, rest } => {
+                format!("skill {slug}/{rest} of {:?}", self.coordinates)
+            }
+        })
     }
 
     /// The skill bound to a slug.
@@ -490,6 +541,10 @@ impl Deletion {
         };
         prefixes.into_iter().map(KeyPrefix).collect()
     }
+}
+
+fn always_there() -> Refusal {
+    Refusal::invalid("always-there", "a scope is always there: it is neither made nor removed")
 }
 
 fn not_granted(scope: Scope<'_>) -> Refusal {

@@ -8,6 +8,8 @@ use crate::limits::{PATH_REST_BYTES_MAX, PATH_SEGMENT_BYTES_MAX, SLUG_BYTES_MAX}
 
 /// What segments of the host's own objects start with.
 const RESERVED: &str = ".bailiwick-";
+/// What the agent's scope is called in a session that is seen as a folder: no file has this name.
+pub const AGENT_FILES: &str = "agent-files";
 /// No legal path is longer: the longest scope, a `/` and the longest rest.
 const PATH_BYTES_MAX: usize = "skill/".len() + SLUG_BYTES_MAX + 1 + PATH_REST_BYTES_MAX;
 
@@ -42,6 +44,7 @@ impl<'a> GuestPath<'a> {
             return Err(Refusal::invalid("names-a-folder", message));
         }
         check_rest_by_the_rules(rest, path)?;
+        check_not_agent_files(scope, rest)?;
         Ok(Self { scope, rest })
     }
 
@@ -56,7 +59,8 @@ impl<'a> GuestPath<'a> {
             Scope::Skill(slug) => is_plain(slug),
             Scope::Session | Scope::Agent | Scope::Workspace => true,
         };
-        (is_plain_scope && is_plain_rest(rest)).then_some(Self { scope, rest })
+        let is_plain = is_plain_scope && is_plain_rest(rest) && !is_agent_files(scope, rest);
+        is_plain.then_some(Self { scope, rest })
     }
 
     /// Where it hangs from.
@@ -123,8 +127,24 @@ impl<'a> FolderPath<'a> {
             return Ok(Self::Below { scope, rest: String::new() });
         }
         check_rest(rest, path)?;
+        check_not_agent_files(scope, rest)?;
         Ok(Self::Below { scope, rest: format!("{rest}/") })
     }
+}
+
+/// Whether a path below a session is what stands for the agent's scope there.
+pub(super) fn is_agent_files(scope: Scope<'_>, rest: &str) -> bool {
+    let below = rest.strip_prefix(AGENT_FILES);
+    scope == Scope::Session && below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
+}
+
+fn check_not_agent_files(scope: Scope<'_>, rest: &str) -> Result<(), Refusal> {
+    if !is_agent_files(scope, rest) {
+        return Ok(());
+    }
+    let rule = "`session/agent-files` is no folder of the session: it stands for `agent/`";
+    let meant = ["agent", &rest[AGENT_FILES.len()..]].concat();
+    Err(Refusal::invalid("reserved", rule).suggest(Some(meant)))
 }
 
 fn split_scope(path: &str) -> Result<(Scope<'_>, &str), Refusal> {

@@ -13,8 +13,11 @@ use super::error::Error;
 
 const NONCE_BYTES: usize = 24;
 
-/// Seals the cursors of this process.
-pub(super) struct Seal(XChaCha20Poly1305);
+/// Seals the cursors of this process, and makes numbers of names that nobody else can tell.
+pub(super) struct Seal {
+    cipher: XChaCha20Poly1305,
+    identities: Sha256,
+}
 
 impl std::fmt::Debug for Seal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -48,7 +51,19 @@ impl SealKey {
 
 impl Seal {
     pub(super) fn new(key: &SealKey) -> Self {
-        Self(XChaCha20Poly1305::new(&key.0.into()))
+        let mut identities = Sha256::new_with_prefix(b"bailiwick identities\0");
+        identities.update(key.0);
+        Self { cipher: XChaCha20Poly1305::new(&key.0.into()), identities }
+    }
+
+    /// A number of a name: equal names have equal ones. Half of the hash is told, and the key comes
+    /// first and has one length, so that nothing can be added to a name that is known.
+    pub(super) fn fingerprint(&self, name: &str) -> u128 {
+        let mut hash = self.identities.clone();
+        hash.update(name);
+        let hash: [u8; 32] = hash.finalize().into();
+        let half = hash.first_chunk().copied().unwrap_or_default();
+        u128::from_le_bytes(half)
     }
 
     /// Seals where a listing goes on; `listing` names it.
@@ -58,7 +73,7 @@ impl Seal {
         let plain = serde_json::to_vec(state).map_err(|_| failed())?;
         let nonce: [u8; NONCE_BYTES] = rand::random();
         let payload = Payload { msg: &plain, aad: listing.as_bytes() };
-        let sealed = self.0.encrypt(&XNonce::from(nonce), payload).map_err(|_| failed())?;
+        let sealed = self.cipher.encrypt(&XNonce::from(nonce), payload).map_err(|_| failed())?;
         Ok(URL_SAFE_NO_PAD.encode([&nonce[..], &sealed].concat()))
     }
 
@@ -72,7 +87,7 @@ impl Seal {
             let bytes = URL_SAFE_NO_PAD.decode(cursor).ok()?;
             let (nonce, sealed) = bytes.split_first_chunk::<NONCE_BYTES>()?;
             let payload = Payload { msg: sealed, aad: listing.as_bytes() };
-            let plain = self.0.decrypt(&XNonce::from(*nonce), payload).ok()?;
+            let plain = self.cipher.decrypt(&XNonce::from(*nonce), payload).ok()?;
             serde_json::from_slice(&plain).ok()
         };
         opened().ok_or_else(|| {

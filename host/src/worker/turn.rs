@@ -61,7 +61,7 @@ pub(super) async fn run(inner: &Inner, claimed: Claimed) -> Outcome {
         };
         let Ready { component, space, bounds } = ready;
         let (input, answer, attempt) = (claimed.input, claimed.answer, lease.attempt);
-        let request = Request { input, answer, attempt, bounds };
+        let request = Request { input, answer, attempt, bounds, ..Request::default() };
         let run = inner.engine.run(&component, space, request, journal.clone(), cancel.clone());
         Some(run.instrument(info_span!("guest")).await)
     };

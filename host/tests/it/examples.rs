@@ -349,3 +349,26 @@ impl bailiwick::engine::Observer for Lines {
         self.0.lock().unwrap().push(line.to_owned());
     }
 }
+
+/// A program of plain files counts words, and finds in a later session what it counted before.
+#[tokio::test]
+async fn rust_plain_counts_words_of_plain_files() {
+    let Some(plain) = crate::guests::program("rust-plain") else { return };
+    let host = Host::new(&plain).await;
+    let run = async |whose, folder: &str| {
+        let request =
+            Request { arguments: vec![folder.to_owned()], attempt: 1, ..Request::default() };
+        let space = host.space(whose, Grant::default());
+        let report =
+            host.engine.run(&host.guest, space, request, Arc::new(()), Cancel::new()).await;
+        let End::Reply(reply) = report.end else { panic!("{:?}", report.end) };
+        reply
+    };
+    let reply = run(ANALYST_A, "/workspace").await;
+    assert!(reply.contains("/workspace/reference/penguins.csv"), "{reply}");
+    assert!(reply.ends_with("in all, nothing when it was counted last\n"), "{reply}");
+    let words = reply.split_whitespace().next().unwrap().to_owned();
+    let again = run(ANALYST_B, "/workspace").await;
+    assert!(again.ends_with(&format!("in all, {words} when it was counted last\n")), "{again}");
+    assert_eq!(run(AUDITOR, ".").await, "       0 in all, nothing when it was counted last\n");
+}

@@ -12,6 +12,7 @@ mod conformance;
 mod engine;
 mod examples;
 mod faulty;
+mod folders;
 mod guests;
 mod local;
 mod lost_answers;

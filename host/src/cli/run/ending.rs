@@ -130,6 +130,7 @@ fn as_json(report: &Report, run: &Run, lease: Lease) -> Value {
         "error": error,
         "said": report.said,
         "events": report.events.iter().map(event_as_json).collect::<Vec<_>>(),
+        "unstored": report.unstored,
         "wakes": report.wakes,
         "log_lines_dropped": report.log_lines_dropped,
         "usage": report.usage,

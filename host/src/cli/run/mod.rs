@@ -64,6 +64,9 @@ pub(super) struct Run {
     /// Prints one JSON object at the end instead of the reply.
     #[arg(long)]
     json: bool,
+    /// Handed to a program (a component that exports `wasi:cli/run`) as its arguments.
+    #[arg(last = true, value_name = "ARGUMENT")]
+    arguments: Vec<String>,
 }
 
 impl Run {
@@ -77,7 +80,8 @@ impl Run {
         };
         let (lease, space) = prepared.start(&self).await?;
         let Prepared { desk, engine, guest, input, answer, ours, .. } = prepared;
-        let request = Request { input, answer, attempt: lease.attempt, ..Request::default() };
+        let (attempt, arguments) = (lease.attempt, self.arguments.clone());
+        let request = Request { input, answer, arguments, attempt, ..Request::default() };
         let watch = Watch::start(if self.json { Pieces::Kept } else { Pieces::Printed });
         let keeper = Keeper::new(Catalog::clone(&desk.catalog), desk.storage.limits(), lease);
         let turn = Turn { keeper: &keeper, watch: &watch, interrupts };

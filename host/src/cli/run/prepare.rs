@@ -166,6 +166,7 @@ pub(in crate::cli) fn engine_with(
 ) -> Result<Engine, Failure> {
     let options = EngineOptions {
         cache_dir: Some(place.cache_dir()?),
+        gathering_dir: Some(place.cache_dir()?.join("gathering")),
         allocation,
         ..EngineOptions::default()
     };

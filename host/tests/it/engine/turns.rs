@@ -90,13 +90,22 @@ async fn a_command_replies_on_standard_output() {
     assert!(matches!(report.end, End::GuestError(_)), "{report:?}");
 }
 
-/// WASI gives a guest no variables, no arguments and no folders.
+/// WASI gives a guest its folders and what they are called, a program its name, and nothing else.
 #[tokio::test]
 async fn nothing_is_granted_through_wasi() {
     let Some(command) = guest("command") else { return };
     let host = Host::new(limits());
     let command = host.load(&command).await;
-    assert_eq!(host.run(&command, "given ").await.end, End::Reply(String::new()));
+    let given = "variable BAILIWICK_SESSION_DIR=/session
+variable BAILIWICK_AGENT_DIR=/agent
+variable BAILIWICK_WORKSPACE_DIR=/workspace
+argument guest
+folder /session
+folder /agent
+folder /workspace
+folder /
+";
+    assert_eq!(host.run(&command, "given ").await.end, End::Reply(given.to_owned()));
 }
 
 /// Many turns run at once from one pool.

@@ -63,7 +63,7 @@ impl World {
         (Self::over(Arc::new(slow.clone()), clock, limits), slow)
     }
 
-    fn over(store: Arc<dyn ObjectStore>, clock: Arc<dyn Clock>, limits: Limits) -> Self {
+    pub(crate) fn over(store: Arc<dyn ObjectStore>, clock: Arc<dyn Clock>, limits: Limits) -> Self {
         let store = Faulty::new(store);
         let storage = Storage::new(Arc::new(store.clone()), clock, limits);
         Self { store, storage, coordinates: coordinates(1) }
