@@ -7,7 +7,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bailiwick::scope::{KeyPrefix, ObjectKey};
 use bailiwick::store::{
-    Depth, ListToken, Listing, Object, ObjectStore, Precondition, Revision, StoreError, Upload,
+    Depth, Layer, ListToken, Listing, Object, ObjectStore, Precondition, Remain, Remains, Revision,
+    StoreError, Upload,
 };
 use bytes::Bytes;
 
@@ -88,5 +89,19 @@ impl ObjectStore for FarStore {
         when: &Precondition,
     ) -> Result<Object, StoreError> {
         self.there().await.copy(source, pinned, target, when).await
+    }
+
+    async fn remains(
+        &self,
+        prefix: &KeyPrefix,
+        layer: Layer,
+        after: Option<&ListToken>,
+        limit: usize,
+    ) -> Result<Remains, StoreError> {
+        self.there().await.remains(prefix, layer, after, limit).await
+    }
+
+    async fn destroy(&self, remains: &[Remain]) -> Result<(), StoreError> {
+        self.there().await.destroy(remains).await
     }
 }

@@ -228,6 +228,23 @@ pub const DELETION_PAUSES_MAX: u32 = 20;
 pub const PIECES_KEPT_MS: u64 = 86_400_000;
 /// How long it stays when a session was woken, in milliseconds.
 pub const FIRINGS_KEPT_MS: u64 = 30 * 86_400_000;
+/// How often is looked for erasures that were asked for elsewhere, in milliseconds.
+pub const ERASING_MS: u64 = 10_000;
+/// How often erasures are gone on with, in milliseconds, while there is one that is not proved.
+pub const ERASING_OPEN_MS: u64 = 2_000;
+/// How long before its deadline an erasure that is not proved is warned of, in milliseconds.
+pub const ERASURE_WARNED_MS: u64 = 3 * 24 * 60 * 60 * 1000;
+/// How long after that it is warned of again, in milliseconds.
+pub const ERASURE_WARNED_AGAIN_MS: u64 = 60 * 60 * 1000;
+/// Most turns of what is to be erased that are stopped at a time.
+pub const ERASED_TURNS_STOPPED_MAX: u32 = 1_000;
+/// Most promoted copies that a receipt lists.
+pub const RECEIPT_PROMOTIONS_MAX: u32 = 1_000;
+/// Most lifecycle rules of a bucket.
+/// <https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-lifecycle-mgmt.html>
+pub const LIFECYCLE_RULES_MAX: usize = 1000;
+/// How often all of what was deleted is gone through at most, until a pass finds nothing.
+pub const EMPTYING_PASSES_MAX: usize = 10;
 /// Fields of one request.
 pub const REQUEST_FIELDS_MAX: usize = 64;
 /// Bytes of a file that the HTTP API hands on at a time.

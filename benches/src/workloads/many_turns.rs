@@ -9,8 +9,8 @@ use bailiwick::clock::SystemClock;
 use bailiwick::scope::{KeyPrefix, ObjectKey};
 use bailiwick::space::Space;
 use bailiwick::store::{
-    Depth, ListToken, Listing, MemoryStore, Object, ObjectStore, Precondition, Revision,
-    StoreError, Upload,
+    Depth, Layer, ListToken, Listing, MemoryStore, Object, ObjectStore, Precondition, Remain,
+    Remains, Revision, StoreError, Upload,
 };
 use bytes::Bytes;
 use futures::future::try_join_all;
@@ -200,5 +200,19 @@ impl ObjectStore for Gate {
         when: &Precondition,
     ) -> Result<Object, StoreError> {
         self.store.copy(source, pinned, target, when).await
+    }
+
+    async fn remains(
+        &self,
+        prefix: &KeyPrefix,
+        layer: Layer,
+        after: Option<&ListToken>,
+        limit: usize,
+    ) -> Result<Remains, StoreError> {
+        self.store.remains(prefix, layer, after, limit).await
+    }
+
+    async fn destroy(&self, remains: &[Remain]) -> Result<(), StoreError> {
+        self.store.destroy(remains).await
     }
 }

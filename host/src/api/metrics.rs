@@ -14,10 +14,11 @@ use axum::middleware::Next;
 use axum::response::Response;
 use http_body::{Frame, SizeHint};
 use prometheus::{
-    HistogramOpts, HistogramVec, IntCounterVec, IntGauge, Opts, Registry, TextEncoder,
+    HistogramOpts, HistogramVec, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry, TextEncoder,
 };
 use tokio::time::Instant;
 
+use crate::erasure;
 use crate::retention;
 use crate::store::Observer;
 
@@ -39,6 +40,7 @@ struct Counters {
     store_seconds: HistogramVec,
     swept: IntCounterVec,
     owed: IntGauge,
+    erasures: IntGaugeVec,
 }
 
 impl Metrics {
@@ -82,6 +84,13 @@ impl Metrics {
                 "bailiwick_deletions_owed",
                 "Deletions of which it is not known yet that nothing is left, up to 1,000.",
             )?,
+            erasures: IntGaugeVec::new(
+                Opts::new(
+                    "bailiwick_erasures",
+                    "Erasures that are not proved: all of them, those whose deadline is near, and those that are late.",
+                ),
+                &["standing"],
+            )?,
         };
         counters.register().context("counters of this program's own")?;
         Ok(Self(Arc::new(counters)))
@@ -105,6 +114,7 @@ impl Counters {
         self.registry.register(Box::new(self.request_seconds.clone()))?;
         self.registry.register(Box::new(self.streams.clone()))?;
         self.registry.register(Box::new(self.connections.clone()))?;
+        self.registry.register(Box::new(self.erasures.clone()))?;
         self.registry.register(Box::new(self.store_seconds.clone()))?;
         self.registry.register(Box::new(self.swept.clone()))?;
         self.registry.register(Box::new(self.owed.clone()))
@@ -124,6 +134,15 @@ impl retention::Observer for Metrics {
 
     fn owed(&self, deletions: u64) {
         self.0.owed.set(i64::try_from(deletions).unwrap_or(i64::MAX));
+    }
+}
+
+impl erasure::Observer for Metrics {
+    fn erasures(&self, open: u64, near: u64, late: u64) {
+        for (standing, count) in [("open", open), ("near", near), ("late", late)] {
+            let count = i64::try_from(count).unwrap_or(i64::MAX);
+            self.0.erasures.with_label_values(&[standing]).set(count);
+        }
     }
 }
 

@@ -10,11 +10,13 @@ use axum::Router;
 
 use crate::catalog::Catalog;
 use crate::engine::Engine;
+use crate::proofs::ReceiptKey;
 use crate::space::Storage;
 
 mod administration;
 pub mod authority;
 mod components;
+mod erasures;
 mod files;
 mod gate;
 mod health;
@@ -65,6 +67,12 @@ impl Api {
     /// that serves the API runs it beside.
     pub fn collecting(&self) -> impl Future<Output = ()> + Send + use<> {
         self.0.clone().collect_for_ever()
+    }
+
+    /// Works on erasures, and signs their receipts, for as long as it is polled. A process that
+    /// serves the API runs it beside.
+    pub fn erasing(&self, key: ReceiptKey) -> impl Future<Output = ()> + Send + use<> {
+        self.0.clone().erase_for_ever(key)
     }
 
     fn metrics(&self) -> &Metrics {

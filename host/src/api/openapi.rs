@@ -38,6 +38,7 @@ pub(super) fn document() -> Value {
                 "Turn": turn(),
                 "Component": component(),
                 "Receipt": receipt(),
+                "Erasure": erasure(),
                 "SkillVersion": skill_version(),
                 "GivenSkill": given_skill(),
                 "Settings": { "type": "object", "additionalProperties": said() },
@@ -69,7 +70,7 @@ fn tag(route: &Route) -> &'static str {
     match route.needs.on {
         On::Nothing => "operation",
         On::Deployment => "deployment",
-        On::Workspace => "workspaces",
+        On::Workspace | On::Erasure => "workspaces",
         On::Agent => "agents",
         On::Session => "sessions",
     }
@@ -212,6 +213,16 @@ impl Shape {
                 refused: &["413"],
                 ..Self::default()
             },
+            ("POST", "erasure") => Self {
+                body: Some((JSON, object(&[("deadline_ms", integer()), ("subject", string())]))),
+                answer: answer(object(&[("id", string())])),
+                done: &["200", "202"],
+                refused: &["415"],
+                ..Self::default()
+            },
+            ("GET", "{erasure}") => {
+                Self { answer: answer(reference("Erasure")), done: &["200"], ..Self::default() }
+            }
             ("GET", "workspaces" | "agents" | "sessions" | "participants") => Self {
                 query: vec![("after", string()), ("limit", integer())],
                 answer: answer(page_of(json!({ "type": "object" }))),
@@ -521,6 +532,21 @@ fn settled_question() -> Value {
         ("answer", json!({ "type": ["string", "null"] })),
         ("asked_ms", integer()),
         ("settled_ms", integer()),
+    ])
+}
+
+fn erasure() -> Value {
+    let time = json!({ "type": ["integer", "null"] });
+    object(&[
+        ("id", string()),
+        ("workspace", string()),
+        ("subject", json!({ "type": ["string", "null"] })),
+        ("state", json!({ "enum": ["asked", "held", "deleted", "proved"] })),
+        ("asked_ms", integer()),
+        ("deadline_ms", integer()),
+        ("deleted_ms", time.clone()),
+        ("proved_ms", time),
+        ("receipt", json!({ "type": ["object", "null"] })),
     ])
 }
 

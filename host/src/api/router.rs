@@ -16,8 +16,8 @@ use super::gate::{
 };
 use super::problem::Problem;
 use super::{
-    administration, components, files, health, metrics, openapi, places, receipts, retention,
-    skills, traces, turns,
+    administration, components, erasures, files, health, metrics, openapi, places, receipts,
+    retention, skills, traces, turns,
 };
 
 /// Every route of the API.
@@ -129,6 +129,8 @@ fn places() -> Routes {
     let (agents, agent) = ("/v1/workspaces/{workspace}/agents", "/v1/agents/{agent}");
     let (sessions, session) = ("/v1/agents/{agent}/sessions", "/v1/agent-sessions/{session}");
     let promoted = "/v1/workspaces/{workspace}/receipts";
+    let erasure = "/v1/workspaces/{workspace}/erasure";
+    let erased = "/v1/workspaces/{workspace}/erasure/{erasure}";
     let participants = "/v1/agent-sessions/{session}/participants";
     let participant = "/v1/agent-sessions/{session}/participants/{subject}";
     Routes::default()
@@ -140,6 +142,12 @@ fn places() -> Routes {
         )
         .get(workspace, "Shows a workspace", places::workspace)
         .delete(workspace, "Deletes a workspace, with all that is in it", places::remove_workspace)
+        .post(
+            erasure,
+            "Asks for it, or a subject's sessions, to be erased by a time",
+            erasures::ask,
+        )
+        .get(erased, "Shows how an erasure stands, and its receipt", erasures::show)
         .get(promoted, "Lists what was promoted, and by whom", receipts::of_workspace)
         .get(agents, "Lists agents", places::agents)
         .post(agents, "Makes an agent, or finds the one of that name", places::make_agent)

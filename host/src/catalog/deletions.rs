@@ -85,6 +85,9 @@ pub struct DeletionRecord {
     pub attempt: u32,
     /// What was removed so far.
     pub removed: Tally,
+    /// The same as whoever empties the store has it, page by page, in its own words: what it goes on
+    /// from.
+    pub emptied: Option<String>,
     /// Since when nothing is left as far as can be seen, in milliseconds since the Unix epoch.
     pub emptied_ms: Option<u64>,
     /// Since when it is known that nothing is left and nothing can come, in milliseconds since the
@@ -94,7 +97,7 @@ pub struct DeletionRecord {
 
 const COLUMNS: &str = "select id, kind, workspace_id, agent_id, deleted_ms, why, by_subject,
     attempt, files, bytes, versions, uploads, digest, unproved, emptied_ms,
-    proved_ms from storage_deletions";
+    proved_ms, emptied from storage_deletions";
 
 impl Catalog {
     /// Deletions of this store whose files may still be there, the oldest first: at most 1,000.
@@ -172,6 +175,22 @@ impl Catalog {
             where id = $1 and attempt = $2 and proved_ms is null";
         let keep = sql(keep).bind(id_of(claimed.deletion)).bind(claimed.attempt);
         held(self.database.execute(keep.bind(self.after(lease_ms))).await? == 1)
+    }
+
+    /// Keeps a deletion for another while, and what whoever empties the store goes on from.
+    ///
+    /// # Errors
+    /// As [`Self::keep_deletion`].
+    pub async fn note_emptied(
+        &self,
+        claimed: &DeletionRecord,
+        emptied: &str,
+        lease_ms: u64,
+    ) -> Result<(), CatalogError> {
+        let note = "update storage_deletions set emptied = $3, due_ms = $4
+            where id = $1 and attempt = $2 and proved_ms is null";
+        let note = sql(note).bind(id_of(claimed.deletion)).bind(claimed.attempt).bind(emptied);
+        held(self.database.execute(note.bind(self.after(lease_ms))).await? == 1)
     }
 
     /// Lets a deletion rest that failed: the longer, the more often it was tried.
@@ -293,6 +312,7 @@ fn record(row: &Row) -> Result<DeletionRecord, CatalogError> {
         },
         emptied_ms: row.at(14)?,
         proved_ms: row.at(15)?,
+        emptied: row.at(16)?,
     })
 }
 

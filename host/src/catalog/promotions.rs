@@ -170,7 +170,7 @@ impl Catalog {
     }
 }
 
-fn promotion(row: &Row) -> Result<Promotion, CatalogError> {
+pub(super) fn promotion(row: &Row) -> Result<Promotion, CatalogError> {
     let by = match (row.at(3)?, row.at::<Option<String>>(4)?) {
         (Some(turn), _) => Promoter::Turn(turn),
         (None, Some(subject)) => Promoter::Subject(subject.parse().map_err(|_| {

@@ -96,6 +96,48 @@ impl Catalog {
             .bind(agent)
     }
 
+    /// What every level of this store says.
+    ///
+    /// # Errors
+    /// [`CatalogError::Unavailable`].
+    pub async fn every_settings(&self) -> Result<Vec<Value>, CatalogError> {
+        let find = "select value from settings
+            left join agents on agents.id = settings.agent_id
+            left join workspaces on workspaces.id
+                = coalesce(settings.workspace_id, agents.workspace_id)
+            where settings.store_id = $1 or workspaces.store_id = $1";
+        let rows = self.database.rows(sql(find).bind(self.store)).await?;
+        let said: Vec<(String,)> = rows.all()?;
+        said.iter().map(|(value,)| parse(value)).collect()
+    }
+
+    /// Whether any session of this store is held.
+    ///
+    /// # Errors
+    /// [`CatalogError::Unavailable`].
+    pub async fn has_held_session(&self) -> Result<bool, CatalogError> {
+        let find = "select sessions.id from sessions join agents on agents.id = sessions.agent_id
+            join workspaces on workspaces.id = agents.workspace_id
+            where workspaces.store_id = $1 and held_ms is not null limit 1";
+        let held: Option<(Uuid,)> =
+            self.database.rows(sql(find).bind(self.store)).await?.first()?;
+        Ok(held.is_some())
+    }
+
+    /// What agents of a workspace say, of those that say something.
+    ///
+    /// # Errors
+    /// [`CatalogError::Unavailable`].
+    pub async fn settings_of_agents(
+        &self,
+        workspace: WorkspaceId,
+    ) -> Result<Vec<Value>, CatalogError> {
+        let find = "select value from settings join agents on agents.id = settings.agent_id
+            where agents.workspace_id = $1";
+        let said: Vec<(String,)> = self.database.rows(sql(find).bind(workspace)).await?.all()?;
+        said.iter().map(|(value,)| parse(value)).collect()
+    }
+
     fn settings_id(&self, of: SettingsOf) -> Uuid {
         match of {
             SettingsOf::Deployment => self.store,

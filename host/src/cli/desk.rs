@@ -78,6 +78,11 @@ impl Desk {
         Ok(desk)
     }
 
+    /// Opens both to look something up, and finishes nothing.
+    pub(super) async fn look(place: &Place) -> Result<Self, Failure> {
+        Self::open_as_it_is(place, Limits::default(), Storage::new).await
+    }
+
     async fn open_as_it_is(
         place: &Place,
         limits: Limits,

@@ -10,9 +10,11 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer as _};
 
 mod agents;
+mod bucket;
 mod check;
 mod configuration;
 mod desk;
+mod erasure;
 mod exit;
 mod failure;
 mod files;
@@ -20,8 +22,10 @@ mod interrupt;
 mod names;
 mod new;
 mod output;
+mod receipts;
 mod run;
 mod running;
+mod secrets;
 mod serve;
 mod sessions;
 mod skills;
@@ -68,6 +72,12 @@ enum Command {
     #[command(subcommand)]
     Store(store::Store),
     Sweep(sweep::Sweep),
+    #[command(subcommand)]
+    Bucket(bucket::Bucket),
+    #[command(subcommand)]
+    Receipts(receipts::Receipts),
+    #[command(subcommand)]
+    Erasure(erasure::Erasures),
     Serve(serve::Serve),
     Token(token::Token),
 }
@@ -85,6 +95,9 @@ impl Command {
             Self::Skills(skills) => skills.run(place).await,
             Self::Store(store) => store.run(place).await,
             Self::Sweep(sweep) => sweep.run(place).await,
+            Self::Bucket(bucket) => bucket.run(place).await,
+            Self::Receipts(receipts) => receipts.run(&place),
+            Self::Erasure(erasures) => erasures.run(place).await,
             Self::Serve(serve) => serve.run(place).await,
             Self::Token(token) => token.run(place).await,
         }

@@ -59,6 +59,14 @@ enum Kind {
 }
 
 impl Opened {
+    /// The bucket, if it is one.
+    pub(super) fn bucket(self) -> Option<Box<S3Store>> {
+        match self.kind {
+            Kind::Directory(_) => None,
+            Kind::S3(store) => Some(store),
+        }
+    }
+
     pub(super) fn store(self) -> Arc<dyn ObjectStore> {
         match self.kind {
             Kind::Directory(store) => Arc::new(store),

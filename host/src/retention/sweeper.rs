@@ -5,12 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use async_trait::async_trait;
+
 use super::judge::Settled;
 use super::preview::{Preview, foresee};
 use crate::catalog::{Catalog, CatalogError, DeletionRecord, Left, Tally};
 use crate::limits::{DELETION_LEASE_MS, SESSIONS_WALKED_MAX, SWEEP_STEPS_MAX, SWEEP_WALK_MS};
 use crate::scope::SessionId;
-use crate::space::{Emptied, Storage};
+use crate::space::{Emptied, Emptying, Ledger, Proof, Storage};
+use crate::store::Layer;
 
 /// Who counts what is removed.
 pub trait Observer: fmt::Debug + Send + Sync + 'static {
@@ -261,20 +264,30 @@ impl Sweeper {
         mut claimed: DeletionRecord,
         tick: &mut Tick,
     ) -> Result<Done, anyhow::Error> {
-        let Inner { catalog, storage, settled, observer, .. } = &*self.0;
-        let emptied = self.kept(&claimed, storage.empty(claimed.deletion)).await?;
-        observer.swept("files", emptied.files);
-        tick.files += emptied.files;
-        tick.bytes += emptied.bytes;
-        claimed.removed = together(&claimed.removed, &emptied);
-        // What was on its way when it was deleted has arrived by then.
-        let quiet_ms = claimed.deleted_ms.saturating_add(storage.limits().change_ms_max());
-        if settled.now_ms() < quiet_ms {
-            catalog.put_off_deletion(&claimed, quiet_ms).await?;
-            return Ok(Done::Emptied);
+        let Inner { catalog, storage, observer, .. } = &*self.0;
+        let so_far = so_far(&claimed)?;
+        let (files, bytes) = (so_far.files, so_far.bytes);
+        let (deletion, deleted_ms) = (claimed.deletion, claimed.deleted_ms);
+        let mut book = Book { catalog: catalog.clone(), claimed: claimed.clone() };
+        let emptying = Emptying { deletion, deleted_ms, so_far };
+        let emptied = self.kept(&claimed, storage.empty_on(emptying, &mut book)).await;
+        let (emptied, proof) = emptied?;
+        book.record(&emptied).await?;
+        let files = emptied.files.saturating_sub(files);
+        observer.swept("files", files);
+        tick.files += files;
+        tick.bytes += emptied.bytes.saturating_sub(bytes);
+        claimed.removed = tally(&emptied);
+        match proof {
+            Proof::Due { at_ms } => {
+                catalog.put_off_deletion(&claimed, at_ms).await?;
+                Ok(Done::Emptied)
+            }
+            Proof::Made { .. } => {
+                catalog.settle_deletion(&claimed).await?;
+                Ok(Done::Proved)
+            }
         }
-        catalog.settle_deletion(&claimed).await?;
-        Ok(Done::Proved)
     }
 
     /// Keeps a deletion for as long as it is worked on; who lost it stops.
@@ -307,12 +320,37 @@ enum Done {
     Emptied,
 }
 
-/// What was removed before, and now.
-fn together(before: &Tally, now: &Emptied) -> Tally {
+/// What is known of a deletion that is gone on with.
+fn so_far(claimed: &DeletionRecord) -> anyhow::Result<Emptied> {
+    match &claimed.emptied {
+        Some(emptied) => Ok(serde_json::from_str(emptied)?),
+        None => Ok(Emptied::default()),
+    }
+}
+
+fn tally(emptied: &Emptied) -> Tally {
+    let unproved = emptied.unseen.iter().map(|layer| layer.unpromised());
     Tally {
-        files: before.files.saturating_add(now.files),
-        bytes: before.bytes.saturating_add(now.bytes),
-        ..before.clone()
+        files: emptied.files,
+        bytes: emptied.bytes,
+        versions: emptied.versions.saturating_add(emptied.markers),
+        uploads: emptied.uploads,
+        digest: (emptied.pages > 0).then(|| emptied.digest.to_string()),
+        unproved: unproved.reduce(|_, _| Layer::UNPROMISED).map(str::to_owned),
+    }
+}
+
+/// Writes down each page of a deletion before it is removed, for as long as it is ours.
+struct Book {
+    catalog: Catalog,
+    claimed: DeletionRecord,
+}
+
+#[async_trait]
+impl Ledger for Book {
+    async fn record(&mut self, emptied: &Emptied) -> anyhow::Result<()> {
+        let text = serde_json::to_string(emptied)?;
+        Ok(self.catalog.note_emptied(&self.claimed, &text, DELETION_LEASE_MS).await?)
     }
 }
 

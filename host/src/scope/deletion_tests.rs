@@ -21,6 +21,10 @@ fn a_deletion_covers_every_file_of_what_was_deleted_and_no_other() {
     assert_eq!(covered(Deletion::Session(workspace, agent, session)), [true, false, false, false]);
     assert_eq!(covered(Deletion::Agent(workspace, agent)), [true, true, false, false]);
     assert_eq!(covered(Deletion::Workspace(workspace)), [true, true, true, true]);
+    let texts = files.map(|file| format!("extracted/{file}"));
+    let prefixes = Deletion::Workspace(workspace).prefixes();
+    let is_covered = |text: &String| prefixes.iter().any(|prefix| prefix.key(text).is_some());
+    assert!(texts.iter().all(is_covered));
     let other = WorkspaceId(Uuid::from_u128(9));
     assert_eq!(covered(Deletion::Workspace(other)), [false; 4]);
 }

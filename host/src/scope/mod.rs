@@ -168,6 +168,8 @@ pub const LAYOUT_VERSION: u32 = 1;
 const ID_BYTES: usize = 36;
 const SCOPE_PREFIX_BYTES_MAX: usize = "sessions/".len() + 3 * (ID_BYTES + 1);
 const EXTRACTED_PREFIX: &str = "extracted/";
+/// Longest prefix of a [`Deletion`], in bytes.
+pub(crate) const DELETION_PREFIX_BYTES_MAX: usize = EXTRACTED_PREFIX.len() + SCOPE_PREFIX_BYTES_MAX;
 const _: () = assert!(
     OPERATOR_PREFIX_BYTES_MAX
         + EXTRACTED_PREFIX.len()
@@ -232,6 +234,13 @@ impl KeyPrefix {
         let rest = below_scope(&listed).unwrap_or(below);
         check_rest(marked_folder(rest).unwrap_or(rest), "").ok()?;
         Some(ObjectKey(listed))
+    }
+
+    /// Rebuilds a name that stands under this prefix, legal or not, for whoever removes all of
+    /// it. No verb leads to one that is no legal path.
+    pub fn remnant(&self, listed: impl Into<String>) -> Option<ObjectKey> {
+        let listed: String = listed.into();
+        (listed.len() > self.0.len() && listed.starts_with(&self.0)).then_some(ObjectKey(listed))
     }
 
     /// Rebuilds a folder directly under this prefix that a listing returned, as [`Self::key`] does.
@@ -502,6 +511,7 @@ impl Prefixes {
 /// What stands below the ids in the key of a scope's file: the part that the bounds of a path
 /// are about, also where a listing began further up.
 fn below_scope(key: &str) -> Option<&str> {
+    let key = key.strip_prefix(EXTRACTED_PREFIX).unwrap_or(key);
     let ids = match key.split('/').next()? {
         "sessions" => 3,
         "agents" => 2,
@@ -523,7 +533,8 @@ pub enum Deletion {
 }
 
 impl Deletion {
-    /// Where those files are: nothing but them stands under these prefixes.
+    /// Where those files are, and what was read out of them: nothing else stands under these
+    /// prefixes.
     pub fn prefixes(&self) -> Vec<KeyPrefix> {
         let prefixes = match self {
             Self::Session(workspace, agent, session) => {
@@ -539,7 +550,35 @@ impl Deletion {
                 .map(|class| format!("{class}/{workspace}/"))
                 .into(),
         };
-        prefixes.into_iter().map(KeyPrefix).collect()
+        let extracted: Vec<_> =
+            prefixes.iter().map(|prefix| format!("{EXTRACTED_PREFIX}{prefix}")).collect();
+        prefixes.into_iter().chain(extracted).map(KeyPrefix).collect()
+    }
+}
+
+/// Files whose lifetime a store itself can bound, by where they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LifetimeOf {
+    /// Those of sessions.
+    Sessions,
+    /// Those of agents.
+    Agents,
+    /// Those of workspaces.
+    Workspaces,
+}
+
+impl LifetimeOf {
+    /// Where they are, of one workspace or of all, and what was read out of them.
+    pub fn prefixes(self, workspace: Option<WorkspaceId>) -> [KeyPrefix; 2] {
+        let class = match self {
+            Self::Sessions => "sessions/",
+            Self::Agents => "agents/",
+            Self::Workspaces => "workspaces/",
+        };
+        let of = workspace.map(|workspace| format!("{workspace}/")).unwrap_or_default();
+        let files = format!("{class}{of}");
+        let texts = format!("{EXTRACTED_PREFIX}{files}");
+        [files, texts].map(KeyPrefix)
     }
 }
 

@@ -5,13 +5,30 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::path::check_rest;
 use super::{Refusal, WorkspaceId};
 use crate::limits::SLUG_BYTES_MAX;
 
-/// SHA-256 of the bytes of a skill's file.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// A SHA-256: of the bytes of a skill's file, or of what was removed.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Sha256(pub [u8; 32]);
+
+impl From<Sha256> for String {
+    fn from(sha256: Sha256) -> Self {
+        sha256.to_string()
+    }
+}
+
+impl TryFrom<String> for Sha256 {
+    type Error = NoSha256;
+
+    fn try_from(hexadecimal: String) -> Result<Self, NoSha256> {
+        hexadecimal.parse()
+    }
+}
 
 /// Hexadecimal digits of a [`Sha256`].
 pub(super) const HEX_BYTES: usize = 64;
@@ -36,7 +53,8 @@ impl fmt::Display for Sha256 {
 }
 
 /// What is no SHA-256 in hexadecimal digits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("this is no SHA-256 in hexadecimal digits")]
 pub struct NoSha256;
 
 impl FromStr for Sha256 {

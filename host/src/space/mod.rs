@@ -38,7 +38,7 @@ mod text;
 mod within;
 mod writer;
 
-pub use emptying::Emptied;
+pub use emptying::{Emptied, Emptying, Ledger, Proof, Unrecorded, page_digest};
 pub use error::{Error, ErrorCode};
 pub use files::Chunk;
 pub use folders::{FolderState, Tree};

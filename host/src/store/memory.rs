@@ -8,13 +8,17 @@ use async_trait::async_trait;
 use bytes::{Bytes, BytesMut};
 
 use super::{
-    Depth, ListToken, Listing, Object, ObjectStore, Precondition, Revision, Spare, StoreError,
-    Upload,
+    Depth, Layer, ListToken, Listing, Object, ObjectStore, Precondition, Remain, Remains, Revision,
+    Spare, StoreError, Upload,
 };
 use crate::clock::Clock;
 use crate::limits::UPLOAD_HELD_BYTES_MAX;
 use crate::scope::{KeyPrefix, ObjectKey};
 use crate::walk::walk;
+
+mod remains;
+
+use remains::{Kept, Past};
 
 /// A store in memory, for tests and for hosts that keep nothing.
 #[derive(Clone, Debug)]
@@ -27,12 +31,23 @@ pub struct MemoryStore {
 struct State {
     objects: BTreeMap<ObjectKey, (Object, Bytes)>,
     changes: u64,
+    kept: Kept,
+    /// What was replaced or deleted, and the marks of deletions, where they are kept.
+    past: BTreeMap<(ObjectKey, u64), Past>,
+    /// Those that are not over, by when they began.
+    uploads: BTreeMap<u64, ObjectKey>,
 }
 
 impl MemoryStore {
     /// An empty store.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self { clock, state: Arc::default() }
+    }
+
+    /// An empty one that keeps what is replaced and deleted, as some buckets do.
+    pub fn keeping_versions(clock: Arc<dyn Clock>) -> Self {
+        let state = State { kept: Kept::Everything, ..State::default() };
+        Self { clock, state: Arc::new(Mutex::new(state)) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -50,7 +65,7 @@ impl MemoryStore {
         if !when.holds(state.revision(key)) {
             return Err(StoreError::PreconditionFailed);
         }
-        state.changes += 1;
+        state.supersede(key);
         let object = Object {
             revision: Revision(format!("{:x}", state.changes)),
             size: bytes.len() as u64,
@@ -112,9 +127,12 @@ impl ObjectStore for MemoryStore {
         key: &ObjectKey,
         when: Precondition,
     ) -> Result<Box<dyn Upload>, StoreError> {
-        let upload =
-            MemoryUpload { store: self.clone(), key: key.clone(), when, bytes: BytesMut::new() };
-        Ok(Box::new(upload))
+        let mut state = self.state();
+        state.changes += 1;
+        let number = state.changes;
+        state.uploads.insert(number, key.clone());
+        let (store, key) = (self.clone(), key.clone());
+        Ok(Box::new(MemoryUpload { store, key, when, number, bytes: BytesMut::new() }))
     }
 
     async fn delete(&self, key: &ObjectKey, when: &Precondition) -> Result<(), StoreError> {
@@ -122,14 +140,14 @@ impl ObjectStore for MemoryStore {
         if !when.holds(state.revision(key)) {
             return Err(StoreError::PreconditionFailed);
         }
-        state.objects.remove(key);
+        state.delete(key);
         Ok(())
     }
 
     async fn delete_many(&self, keys: &[ObjectKey]) -> Result<(), StoreError> {
         let mut state = self.state();
         for key in keys {
-            state.objects.remove(key);
+            state.delete(key);
         }
         Ok(())
     }
@@ -162,13 +180,36 @@ impl ObjectStore for MemoryStore {
         let bytes = self.state().pinned(source, pinned)?.1.clone();
         self.put_now(target, bytes, when)
     }
+
+    async fn remains(
+        &self,
+        prefix: &KeyPrefix,
+        layer: Layer,
+        after: Option<&ListToken>,
+        limit: usize,
+    ) -> Result<Remains, StoreError> {
+        self.state().remains(prefix, layer, after, limit)
+    }
+
+    async fn destroy(&self, remains: &[Remain]) -> Result<(), StoreError> {
+        let mut state = self.state();
+        remains.iter().for_each(|remain| state.destroy(remain));
+        Ok(())
+    }
 }
 
 struct MemoryUpload {
     store: MemoryStore,
     key: ObjectKey,
     when: Precondition,
+    number: u64,
     bytes: BytesMut,
+}
+
+impl Drop for MemoryUpload {
+    fn drop(&mut self) {
+        self.store.state().uploads.remove(&self.number);
+    }
 }
 
 #[async_trait]
@@ -184,8 +225,12 @@ impl Upload for MemoryUpload {
         Ok(())
     }
 
-    async fn complete(self: Box<Self>) -> Result<Object, StoreError> {
-        self.store.put_now(&self.key, self.bytes.freeze(), &self.when)
+    async fn complete(mut self: Box<Self>) -> Result<Object, StoreError> {
+        if self.store.state().uploads.remove(&self.number).is_none() {
+            return Err(StoreError::unchanged(anyhow::anyhow!("the upload was destroyed")));
+        }
+        let bytes = std::mem::take(&mut self.bytes).freeze();
+        self.store.put_now(&self.key, bytes, &self.when)
     }
 
     async fn abort(self: Box<Self>) -> Result<(), StoreError> {

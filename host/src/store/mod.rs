@@ -19,12 +19,14 @@ mod location;
 mod memory;
 mod observed;
 mod pieces;
+mod remains;
 pub mod s3;
 
 pub use local::{LocalReport, LocalStore, Twins};
 pub use location::{LocationError, StoreLocation};
 pub use memory::MemoryStore;
 pub use observed::{ObservedStore, Observer};
+pub use remains::{Layer, Remain, RemainKind, Remains, Sight};
 pub use s3::{S3Config, S3Store};
 
 /// Which content a key holds. Opaque: equal revisions of a key mean equal bytes, and nothing
@@ -158,6 +160,21 @@ pub trait ObjectStore: fmt::Debug + Send + Sync + 'static {
         target: &ObjectKey,
         when: &Precondition,
     ) -> Result<Object, StoreError>;
+
+    /// A page of at most `limit` things (1 to 1,000) that one layer still holds under a prefix,
+    /// from the start or where an earlier page of the same prefix and layer ended. Bytes on their
+    /// way are left only once the store has some of them.
+    async fn remains(
+        &self,
+        prefix: &KeyPrefix,
+        layer: Layer,
+        after: Option<&ListToken>,
+        limit: usize,
+    ) -> Result<Remains, StoreError>;
+
+    /// Removes for good what [`Self::remains`] showed; what is gone is no error. An upload that is
+    /// destroyed fails when its writer goes on. After an error some may be gone.
+    async fn destroy(&self, remains: &[Remain]) -> Result<(), StoreError>;
 }
 
 /// Room that an upload may borrow, where being fast takes more than it has of its own.

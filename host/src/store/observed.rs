@@ -9,8 +9,8 @@ use bytes::Bytes;
 use tokio::time::Instant;
 
 use super::{
-    Depth, ListToken, Listing, Object, ObjectStore, Precondition, Revision, Spare, StoreError,
-    Upload,
+    Depth, Layer, ListToken, Listing, Object, ObjectStore, Precondition, Remain, Remains, Revision,
+    Spare, StoreError, Upload,
 };
 use crate::scope::{KeyPrefix, ObjectKey};
 
@@ -117,6 +117,20 @@ impl ObjectStore for ObservedStore {
         when: &Precondition,
     ) -> Result<Object, StoreError> {
         observe(&self.observer, "copy", self.inner.copy(source, pinned, target, when)).await
+    }
+
+    async fn remains(
+        &self,
+        prefix: &KeyPrefix,
+        layer: Layer,
+        after: Option<&ListToken>,
+        limit: usize,
+    ) -> Result<Remains, StoreError> {
+        observe(&self.observer, "remains", self.inner.remains(prefix, layer, after, limit)).await
+    }
+
+    async fn destroy(&self, remains: &[Remain]) -> Result<(), StoreError> {
+        observe(&self.observer, "destroy", self.inner.destroy(remains)).await
     }
 }
 

@@ -9,8 +9,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bailiwick::scope::{KeyPrefix, ObjectKey};
 use bailiwick::store::{
-    Depth, ListToken, Listing, Object, ObjectStore, Precondition, Revision, Spare, StoreError,
-    Upload,
+    Depth, Layer, ListToken, Listing, Object, ObjectStore, Precondition, Remain, Remains, Revision,
+    Spare, StoreError, Upload,
 };
 use bytes::Bytes;
 
@@ -229,6 +229,20 @@ impl ObjectStore for Faulty {
         when: &Precondition,
     ) -> Result<Object, StoreError> {
         self.run(self.inner.copy(source, pinned, target, when)).await
+    }
+
+    async fn remains(
+        &self,
+        prefix: &KeyPrefix,
+        layer: Layer,
+        after: Option<&ListToken>,
+        limit: usize,
+    ) -> Result<Remains, StoreError> {
+        self.run(self.inner.remains(prefix, layer, after, limit)).await
+    }
+
+    async fn destroy(&self, remains: &[Remain]) -> Result<(), StoreError> {
+        self.run(self.inner.destroy(remains)).await
     }
 }
 

@@ -10,6 +10,7 @@ mod architecture;
 mod cli;
 mod conformance;
 mod engine;
+mod erasure;
 mod examples;
 mod faulty;
 mod folders;

@@ -8,6 +8,7 @@ use futures::FutureExt;
 use crate::conformance::{Ability, Subject};
 use crate::servers::{self, Server};
 
+mod buckets;
 mod conformance;
 mod given_up;
 mod hostile_servers;
@@ -16,6 +17,7 @@ mod parts;
 mod reports;
 mod requests;
 mod revisions;
+mod versions;
 
 /// A server's store, by way of `port`.
 async fn subject(name: &'static str, server: &'static Server, config: &S3Config) -> Subject {

@@ -59,6 +59,25 @@ impl Server {
         aws_sdk_s3::Client::from_conf(config.build())
     }
 
+    /// Another bucket.
+    pub(crate) async fn another_bucket(&self) -> String {
+        let name = format!("another-{}", Uuid::new_v4().simple());
+        let client = self.client(self.port);
+        client.create_bucket().bucket(&name).send().await.expect("a bucket can be made");
+        name
+    }
+
+    /// Another bucket, which keeps versions.
+    pub(crate) async fn versioned_bucket(&self) -> String {
+        let name = self.another_bucket().await;
+        let client = self.client(self.port);
+        let status = aws_sdk_s3::types::BucketVersioningStatus::Enabled;
+        let kept = aws_sdk_s3::types::VersioningConfiguration::builder().status(status).build();
+        let keep = client.put_bucket_versioning().bucket(&name).versioning_configuration(kept);
+        keep.send().await.expect("a bucket can keep versions");
+        name
+    }
+
     pub(crate) fn bucket(&self) -> &'static str {
         BUCKET
     }

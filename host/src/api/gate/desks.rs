@@ -211,7 +211,7 @@ impl Desk<OfAgent, Hosting> {
     ) -> Result<Made<SessionId>, Problem> {
         let catalog = &self.host.0.catalog;
         let labels = participants.iter().map(|it| label(it)).collect::<Result<Vec<_>, _>>()?;
-        let made = catalog.make_session(self.owner.0, name).await?;
+        let made = catalog.open_session(self.owner.0, name, &self.by).await?;
         for subject in &labels {
             catalog.add_participant(made.id(), subject).await?;
         }

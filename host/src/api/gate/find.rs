@@ -1,4 +1,4 @@
-use crate::catalog::{Catalog, CatalogError};
+use crate::catalog::{Catalog, CatalogError, ErasureId};
 use crate::scope::{AgentId, Coordinates, SessionId, WorkspaceId};
 
 /// What the path of a request names.
@@ -62,6 +62,16 @@ pub(super) async fn workspace(
 ) -> Result<Option<Found>, CatalogError> {
     let found = catalog.workspace_by_id(id).await?;
     Ok(found.map(|record| Found::Workspace { workspace: record.id }))
+}
+
+/// The workspace that an erasure was asked for in; it may be gone.
+pub(super) async fn erased(
+    catalog: &Catalog,
+    workspace: WorkspaceId,
+    id: ErasureId,
+) -> Result<Option<Found>, CatalogError> {
+    let found = catalog.erasure(id).await?.filter(|erasure| erasure.workspace == workspace);
+    Ok(found.map(|_| Found::Workspace { workspace }))
 }
 
 pub(super) async fn agent(catalog: &Catalog, id: AgentId) -> Result<Option<Found>, CatalogError> {

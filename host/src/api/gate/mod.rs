@@ -19,7 +19,7 @@ use super::metrics::Metrics;
 use super::problem::Problem;
 use super::token::{Caller, TokenError, Verifier};
 use super::traces;
-use crate::catalog::{Catalog, Label, LabelError};
+use crate::catalog::{Catalog, ErasureId, Label, LabelError};
 use crate::engine::Engine;
 use crate::limits::{
     HOST_ARCHIVES_MAX, HOST_COMPONENT_UPLOADS_MAX, HOST_FOLLOWERS_MAX, HOST_PUBLISHES_MAX,
@@ -32,6 +32,7 @@ mod collecting;
 mod components;
 mod conversation;
 mod desks;
+mod erasures;
 mod files;
 mod find;
 mod health;
@@ -45,6 +46,7 @@ pub(super) use desks::{
     Administering, Attending, Desk, Hosting, OfAgent, OfDeployment, OfSession, OfWorkspace, Owner,
     Seeing,
 };
+pub(super) use erasures::{Erasures, OneErasure};
 pub(super) use files::{Files, InAgent, InSession, InWorkspace, Place, Way};
 pub(super) use health::{Health, Ready};
 pub(super) use receipts::Auditing;
@@ -74,6 +76,8 @@ struct Shared {
     known: Known,
     /// Told when something was deleted here.
     deleted: Notify,
+    /// Told when an erasure was asked for here.
+    erasing: Notify,
     /// Whether the server comes to its end: who follows what happens does not hold it up.
     closing: watch::Sender<bool>,
 }
@@ -101,6 +105,7 @@ impl Host {
             metrics,
             known: Known::default(),
             deleted: Notify::new(),
+            erasing: Notify::new(),
             closing: watch::Sender::new(false),
         }))
     }
@@ -137,6 +142,8 @@ pub enum On {
     Agent,
     /// One session.
     Session,
+    /// One erasure, of a workspace that may be gone: for a token of that workspace.
+    Erasure,
 }
 
 /// What must be allowed.
@@ -294,6 +301,12 @@ impl Host {
             On::Session => match id(parts, "session").await {
                 Some(id) => find::session(catalog, SessionId(id)).await?,
                 None => None,
+            },
+            On::Erasure => match (id(parts, "workspace").await, id(parts, "erasure").await) {
+                (Some(workspace), Some(id)) => {
+                    find::erased(catalog, WorkspaceId(workspace), ErasureId(id)).await?
+                }
+                _ => None,
             },
         })
     }

@@ -24,6 +24,7 @@ use super::Outcome;
 use super::desk::{Desk, Place};
 use super::failure::{Failure, say};
 use super::interrupt::Interrupts;
+use super::receipts::ReceiptSettings;
 use super::run::engine_with;
 
 mod tokens;
@@ -108,6 +109,8 @@ pub(super) struct Serve {
     )]
     lease: Duration,
     #[command(flatten)]
+    receipts: ReceiptSettings,
+    #[command(flatten)]
     tokens: TokenSettings,
     #[command(flatten)]
     traces: TraceSettings,
@@ -124,6 +127,7 @@ impl Serve {
         let mut interrupts = Interrupts::listen()?;
         let data_dir = place.data_dir()?;
         let options = self.tokens.verify_with(&data_dir)?;
+        let receipt_key = self.receipts.key(&data_dir)?;
         let metrics =
             Metrics::new().map_err(|error| Failure::because("nothing can be counted", &error))?;
         let observer = Arc::new(metrics.clone());
@@ -145,6 +149,7 @@ impl Serve {
         say(&format!("serving http://{address}"));
         let sweeping = tokio::spawn(api.sweeping());
         let collecting = tokio::spawn(api.collecting());
+        let erasing = tokio::spawn(api.erasing(receipt_key));
         let (stop, mut stopping) = watch::channel(false);
         let worker = Worker::new(WorkerOptions {
             catalog,
@@ -168,6 +173,7 @@ impl Serve {
         let served = api.serve(listener, self.options(), stopped).await;
         sweeping.abort();
         collecting.abort();
+        erasing.abort();
         if let Err(error) = working.await {
             tracing::error!(%error, "the worker did not end well");
         }

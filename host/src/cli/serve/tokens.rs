@@ -1,8 +1,5 @@
 //! What tokens are signed and checked with.
 
-use std::fs::OpenOptions;
-use std::io::{self, ErrorKind, Read as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use bailiwick::api::token::{SigningKey, TokenKeys, TokenOptions};
@@ -12,12 +9,11 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use clap::Args;
 
 use super::super::failure::Failure;
+use super::super::secrets::{make, read};
 
 const TOKENS: &str = "Tokens";
 /// The secret of a data directory, where none is configured.
 const OWN: &str = "token-secret";
-/// No key file is larger.
-const KEY_FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// How tokens are checked.
 #[derive(Debug, Args)]
@@ -139,9 +135,7 @@ impl TokenSettings {
             Some(file) => (file.clone(), read(file)?),
             None => {
                 let file = data_dir.join(OWN);
-                make(&file).map_err(|error| {
-                    Failure::because(format!("{} cannot be made", file.display()), &error)
-                })?;
+                make(&file, &format!("{}\n", URL_SAFE_NO_PAD.encode(rand::random::<[u8; 32]>())))?;
                 let bytes = read(&file)?;
                 (file, bytes)
             }
@@ -150,39 +144,6 @@ impl TokenSettings {
         let end = bytes.iter().rposition(|byte| !byte.is_ascii_whitespace()).map_or(0, |at| at + 1);
         Ok((file, bytes[..end].to_vec()))
     }
-}
-
-/// Makes a secret for a data directory that has none, for its owner alone. It is there whole or
-/// not at all: others may make it at the same time.
-fn make(file: &Path) -> io::Result<()> {
-    if file.try_exists()? {
-        return Ok(());
-    }
-    let secret = URL_SAFE_NO_PAD.encode(rand::random::<[u8; 32]>());
-    let draft = file.with_extension(format!("{:08x}", rand::random::<u32>()));
-    let mut made = OpenOptions::new().create_new(true).write(true).mode(0o600).open(&draft)?;
-    let linked = made
-        .write_all(format!("{secret}\n").as_bytes())
-        .and_then(|()| made.sync_all())
-        .and_then(|()| std::fs::hard_link(&draft, file));
-    #[expect(clippy::disallowed_methods, reason = "the draft of this very call, by its full path")]
-    std::fs::remove_file(&draft)?;
-    match linked {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
-        _ => Ok(()),
-    }
-}
-
-fn read(file: &Path) -> Result<Vec<u8>, Failure> {
-    let read = || {
-        let mut bytes = Vec::new();
-        let opened = OpenOptions::new().read(true).open(file)?;
-        opened.take(KEY_FILE_BYTES_MAX).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    };
-    read().map_err(|error: io::Error| {
-        Failure::because(format!("{} cannot be read", file.display()), &error)
-    })
 }
 
 fn unusable(file: &Path, error: &dyn std::fmt::Display) -> Failure {

@@ -40,9 +40,9 @@ async fn all_files_of_a_deletion_go_and_no_others() {
     let (workspace, agent) = (WorkspaceId(workspace), AgentId(agent));
     let deletion = Deletion::Session(workspace, agent, SessionId(session));
     let first = storage.empty(deletion).await.unwrap();
-    assert_eq!(first, Emptied { files: 1_001, bytes: 2_002 });
+    assert_eq!((first.files, first.bytes, first.pages), (1_001, 2_002, 2));
     assert_eq!(storage.empty(deletion).await.unwrap(), Emptied::default());
     assert_eq!(sibling.list("", Depth::All, None, 10).await.unwrap().files.len(), 2);
     let all = storage.empty(Deletion::Workspace(workspace)).await.unwrap();
-    assert_eq!(all, Emptied { files: 2, bytes: 2 });
+    assert_eq!((all.files, all.bytes), (2, 2));
 }

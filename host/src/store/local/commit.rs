@@ -11,7 +11,7 @@ use super::caller::Caller;
 use super::errors::{ambiguous, unchanged};
 use super::names::{self, DiskName};
 use super::read::{self, Missed, Patience, Purpose};
-use super::temporary::TemporaryFile;
+use super::temporary::{Lead, TemporaryFile};
 use super::{Disk, tree};
 use crate::scope::ObjectKey;
 use crate::store::{Object, Precondition, Revision, StoreError};
@@ -49,7 +49,7 @@ pub(super) fn put(
 ) -> Result<Object, StoreError> {
     // Decided again under the lock; here it spares a loser of a race two syncs.
     check(disk, key, when)?;
-    let temporary = TemporaryFile::create(disk)?;
+    let temporary = TemporaryFile::create(disk, &Lead::of(key))?;
     temporary.file().write_all(bytes).map_err(unchanged("writing a file"))?;
     commit(temporary, key, when, caller)
 }
@@ -67,7 +67,7 @@ pub(super) fn commit(
     let folder = {
         let _held = disk.change()?;
         check(&disk, key, when)?;
-        place(&disk, temporary, &segments, caller)?
+        place(&disk, temporary, (&segments, &Lead::of(key)), caller)?
     };
     // Others may see it by now, and only we wait until it is durable: a sync under the lock
     // would make every commit wait for every other.
@@ -79,13 +79,13 @@ pub(super) fn commit(
 fn place(
     disk: &Arc<Disk>,
     temporary: TemporaryFile,
-    segments: &[DiskName],
+    (segments, lead): (&[DiskName], &Lead),
     caller: &Caller,
 ) -> Result<Dir, StoreError> {
     let (name, parents) = last(segments)?;
-    let placed = tree::make_parents(disk, parents).and_then(|folder| {
+    let placed = tree::make_parents(disk, parents, lead).and_then(|folder| {
         let file_name = tree::file_name(disk, &folder, name)?;
-        tree::write_beside(disk, &folder, name)?;
+        tree::write_beside(disk, &folder, name, lead)?;
         caller.check()?;
         temporary.move_to(&folder, &file_name).map_err(unchanged("moving a file into place"))?;
         Ok(folder)
@@ -193,7 +193,7 @@ pub(super) fn copy(
         return Err(StoreError::PreconditionFailed);
     }
     check(disk, target, when)?;
-    let temporary = TemporaryFile::create(disk)?;
+    let temporary = TemporaryFile::create(disk, &Lead::of(target))?;
     let copied = io::copy(&mut &file, &mut temporary.file());
     if copied.map_err(unchanged("copying a file"))? != object.size {
         return Err(StoreError::unchanged(anyhow::anyhow!("a file changed while it was copied")));

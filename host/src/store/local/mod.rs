@@ -24,7 +24,8 @@ use self::read::{Missed, Patience, Purpose};
 use self::stamps::Stamps;
 use self::upload::LocalUpload;
 use super::{
-    Depth, ListToken, Listing, Object, ObjectStore, Precondition, Revision, StoreError, Upload,
+    Depth, Layer, ListToken, Listing, Object, ObjectStore, Precondition, Remain, Remains, Revision,
+    StoreError, Upload,
 };
 use crate::scope::{KeyPrefix, ObjectKey};
 
@@ -37,6 +38,7 @@ mod locks;
 mod names;
 mod open;
 mod read;
+mod remains;
 mod report;
 mod scan;
 mod stamps;
@@ -214,5 +216,23 @@ impl ObjectStore for LocalStore {
             commit::copy(disk, (&source, pinned.as_ref()), &target, &when, caller)
         };
         self.change(copy).await
+    }
+
+    async fn remains(
+        &self,
+        prefix: &KeyPrefix,
+        layer: Layer,
+        after: Option<&ListToken>,
+        limit: usize,
+    ) -> Result<Remains, StoreError> {
+        let (prefix, after) = (prefix.clone(), after.cloned());
+        let page =
+            move |disk: &Arc<Disk>| remains::page(disk, &prefix, layer, after.as_ref(), limit);
+        self.blocking(page).await
+    }
+
+    async fn destroy(&self, remains: &[Remain]) -> Result<(), StoreError> {
+        let remains = remains.to_vec();
+        self.change(move |disk, caller| remains::destroy(disk, &remains, caller)).await
     }
 }

@@ -1,16 +1,21 @@
 //! Files being written: in a folder of their own on the same filesystem, under names that
-//! nobody looks for, until they are moved into place whole.
+//! nobody looks for, until they are moved into place whole. A name says under which prefixes the
+//! file will stand, so that what a killed process left goes with what was deleted.
 
 use std::fs::{File, FileTimes};
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use cap_std::fs::{Dir, OpenOptions};
 use uuid::Uuid;
 
 use super::errors::unchanged;
 use super::{Disk, read};
+use crate::limits::PATH_SEGMENT_BYTES_MAX;
+use crate::scope::{DELETION_PREFIX_BYTES_MAX, KeyPrefix, ObjectKey};
 use crate::store::{Object, StoreError};
 
 /// A file that is gone when it is dropped, unless it was moved into place.
@@ -28,10 +33,33 @@ enum State {
     Moved,
 }
 
+/// How much of a key the name of its temporary file holds, in bytes: with the rest of the name
+/// it is one that every filesystem takes.
+const LEAD_BYTES_MAX: usize = 150;
+const _: () = assert!(DELETION_PREFIX_BYTES_MAX <= LEAD_BYTES_MAX);
+const _: () = assert!(LEAD_BYTES_MAX.div_ceil(3) * 4 + 1 + 32 <= PATH_SEGMENT_BYTES_MAX);
+
+/// Whose a temporary file is: the start of a key.
+#[derive(Clone, Debug)]
+pub(super) struct Lead(String);
+
+impl Lead {
+    pub(super) fn of(key: &ObjectKey) -> Self {
+        let key = key.as_str().as_bytes();
+        Self(BASE64_URL_SAFE_NO_PAD.encode(&key[..key.len().min(LEAD_BYTES_MAX)]))
+    }
+}
+
+/// Whether a temporary file is of a key under a prefix.
+pub(super) fn is_under(prefix: &KeyPrefix, name: &str) -> bool {
+    let lead = name.split_once('.').and_then(|(lead, _)| BASE64_URL_SAFE_NO_PAD.decode(lead).ok());
+    lead.is_some_and(|lead| lead.starts_with(prefix.as_str().as_bytes()))
+}
+
 impl TemporaryFile {
     /// An empty one.
-    pub(super) fn create(disk: &Arc<Disk>) -> Result<Self, StoreError> {
-        let name = Uuid::new_v4().simple().to_string();
+    pub(super) fn create(disk: &Arc<Disk>, lead: &Lead) -> Result<Self, StoreError> {
+        let name = format!("{}.{}", lead.0, Uuid::new_v4().simple());
         let options = OpenOptions::new().write(true).create_new(true).to_owned();
         let file = disk.temporary.open_with(&name, &options);
         let file = file.map_err(unchanged("creating a temporary file"))?.into_std();

@@ -13,7 +13,7 @@ use super::Disk;
 use super::errors::{TWINS, foreign, foreign_error, unchanged};
 use super::names::{self, DISPLACED, DiskName};
 use super::read::{self, Patience};
-use super::temporary::TemporaryFile;
+use super::temporary::{Lead, TemporaryFile};
 use crate::limits::PATH_SEGMENT_BYTES_MAX;
 use crate::store::StoreError;
 
@@ -56,7 +56,11 @@ pub(super) fn file_name(disk: &Disk, folder: &Dir, name: &DiskName) -> Result<St
 
 /// The folder in which a key's file belongs, made where it is missing. A file that stands in its
 /// way gives way.
-pub(super) fn make_parents(disk: &Arc<Disk>, parents: &[DiskName]) -> Result<Dir, StoreError> {
+pub(super) fn make_parents(
+    disk: &Arc<Disk>,
+    parents: &[DiskName],
+    lead: &Lead,
+) -> Result<Dir, StoreError> {
     if !disk.folds
         && let Ok(folder) = open_folder(&disk.root, &joined(parents), Patience::Wait)
     {
@@ -64,7 +68,7 @@ pub(super) fn make_parents(disk: &Arc<Disk>, parents: &[DiskName]) -> Result<Dir
     }
     let mut folder = disk.root.try_clone().map_err(unchanged("opening the root"))?;
     for name in parents {
-        folder = enter(disk, &folder, name)?;
+        folder = enter(disk, &folder, name, lead)?;
     }
     Ok(folder)
 }
@@ -81,21 +85,21 @@ pub(super) fn open_folder(root: &Dir, path: &str, patience: Patience) -> io::Res
     read::open(root, path, OFlags::RDONLY | OFlags::DIRECTORY, patience).map(Dir::from_std_file)
 }
 
-fn enter(disk: &Arc<Disk>, folder: &Dir, name: &DiskName) -> Result<Dir, StoreError> {
+fn enter(disk: &Arc<Disk>, folder: &Dir, name: &DiskName, lead: &Lead) -> Result<Dir, StoreError> {
     match standing(disk, folder, name.plain())? {
         Standing::Folder => {}
-        Standing::Nothing => make(disk, folder, name)?,
+        Standing::Nothing => make(disk, folder, name, lead)?,
         Standing::File => {
             displace(disk, folder, name)?;
-            make(disk, folder, name)?;
+            make(disk, folder, name, lead)?;
         }
     }
     folder.open_dir_nofollow(name.plain()).map_err(unchanged("opening a folder"))
 }
 
 /// Durable when it returns: others will put files into the folder, and sync no more than it.
-fn make(disk: &Arc<Disk>, folder: &Dir, name: &DiskName) -> Result<(), StoreError> {
-    write_beside(disk, folder, name)?;
+fn make(disk: &Arc<Disk>, folder: &Dir, name: &DiskName, lead: &Lead) -> Result<(), StoreError> {
+    write_beside(disk, folder, name, lead)?;
     folder.create_dir(name.plain()).map_err(unchanged("making a folder"))?;
     sync(folder).map_err(unchanged("syncing a folder"))
 }
@@ -116,12 +120,13 @@ pub(super) fn write_beside(
     disk: &Arc<Disk>,
     folder: &Dir,
     name: &DiskName,
+    lead: &Lead,
 ) -> Result<(), StoreError> {
     let Some((beside, segment)) = name.beside() else { return Ok(()) };
     if read_beside(folder, &beside).is_ok_and(|held| held == segment) {
         return Ok(());
     }
-    let temporary = TemporaryFile::create(disk)?;
+    let temporary = TemporaryFile::create(disk, lead)?;
     temporary.file().write_all(segment.as_bytes()).map_err(unchanged("writing a long name"))?;
     temporary.file().sync_all().map_err(unchanged("syncing a long name"))?;
     temporary.move_to(folder, &beside).map_err(unchanged("placing a long name"))

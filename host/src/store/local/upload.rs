@@ -13,7 +13,7 @@ use super::Disk;
 use super::caller::Caller;
 use super::commit;
 use super::errors::unchanged;
-use super::temporary::TemporaryFile;
+use super::temporary::{Lead, TemporaryFile};
 use crate::limits::UPLOAD_HELD_BYTES_MAX;
 use crate::scope::ObjectKey;
 use crate::store::pieces::Pieces;
@@ -62,19 +62,20 @@ impl LocalUpload {
     /// Lets a thread write what was gathered.
     fn launch(&mut self, file: Option<TemporaryFile>) -> Stage {
         let (disk, pieces) = (Arc::clone(&self.disk), self.gathered.take());
-        Stage::Writing(spawn_blocking(move || append(&disk, file, &pieces)))
+        let lead = Lead::of(&self.key);
+        Stage::Writing(spawn_blocking(move || append(&disk, (file, &lead), &pieces)))
     }
 }
 
 /// Writes pieces to the end of a file, a new one if there is none.
 fn append(
     disk: &Arc<Disk>,
-    file: Option<TemporaryFile>,
+    (file, lead): (Option<TemporaryFile>, &Lead),
     pieces: &[Bytes],
 ) -> Result<TemporaryFile, StoreError> {
     let file = match file {
         Some(file) => file,
-        None => TemporaryFile::create(disk)?,
+        None => TemporaryFile::create(disk, lead)?,
     };
     let write = |pieces: &[Bytes]| -> io::Result<()> {
         pieces.iter().try_for_each(|piece| file.file().write_all(piece))
@@ -125,7 +126,7 @@ impl Upload for LocalUpload {
         let caller = Caller::default();
         let _waits = caller.waits();
         let committed = spawn_blocking(move || {
-            let file = append(&disk, file, &pieces)?;
+            let file = append(&disk, (file, &Lead::of(&key)), &pieces)?;
             commit::commit(file, &key, &when, &caller)
         });
         committed.await.unwrap_or_else(|panic| Err(StoreError::ambiguous(panic)))

@@ -24,7 +24,7 @@ pub(super) struct Write {
 
 /// Most objects that one request deletes.
 /// <https://docs.aws.amazon.com/AmazonS3/latest/API/API_DeleteObjects.html>
-const DELETIONS_MAX: usize = 1000;
+pub(super) const DELETIONS_MAX: usize = 1000;
 
 /// How often a server may say that something is there where nothing is, until that is taken for
 /// its last word: somebody else may have made and deleted it.
@@ -311,7 +311,7 @@ fn is_e_tag(revision: &Revision) -> bool {
 }
 
 /// Whether a key can be named in a document. Two characters are legal in a key and not in XML.
-fn fits_xml(key: &str) -> bool {
+pub(super) fn fits_xml(key: &str) -> bool {
     !key.contains(['\u{fffe}', '\u{ffff}'])
 }
 

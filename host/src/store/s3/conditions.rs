@@ -40,6 +40,10 @@ pub enum Condition {
     FoldersVanish,
     /// Names with characters that XML cannot hold.
     NamesBeyondXml,
+    /// A list of the uploads under a prefix that are not over.
+    UploadsListed,
+    /// A list of versions and marks of deletions, and their removal; or none are kept.
+    VersionsListed,
 }
 
 /// A change of one object, by the request that makes it.
@@ -69,7 +73,7 @@ impl Verb {
 
 impl Condition {
     /// All of them, in the order in which they are reported.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::PutIfAbsent,
         Self::PutIfRevision,
         Self::CompleteIfAbsent,
@@ -83,6 +87,8 @@ impl Condition {
         Self::ListingOrder,
         Self::FoldersVanish,
         Self::NamesBeyondXml,
+        Self::UploadsListed,
+        Self::VersionsListed,
     ];
 
     /// What was tried, in a few words.
@@ -101,6 +107,8 @@ impl Condition {
             Self::ListingOrder => "listings in byte order",
             Self::FoldersVanish => "no folders without files",
             Self::NamesBeyondXml => "names that XML cannot hold",
+            Self::UploadsListed => "list of unfinished uploads",
+            Self::VersionsListed => "list and removal of versions",
         }
     }
 
@@ -109,6 +117,13 @@ impl Condition {
         match self {
             Self::CopySource | Self::PartCopySource | Self::CopyIfAbsent | Self::CopyIfRevision => {
                 "emulated: such copies pass through this host"
+            }
+            Self::UploadsListed => {
+                "not promised: that no part of an unfinished upload is left of what was deleted,                  until a rule of the bucket has ended it"
+            }
+            Self::VersionsListed => {
+                "not promised: that no earlier version is left of what was deleted, until a rule of \
+                 the bucket has removed it"
             }
             Self::WriteIds => "a write whose answer is lost fails, as one that may have been made",
             Self::ListingOrder => "each page is sorted, pages follow in the server's order",
@@ -147,6 +162,8 @@ impl Condition {
             Self::WriteIds => "this storage does not keep metadata",
             Self::ListingOrder => "this storage does not list in order",
             Self::FoldersVanish => "this storage lists folders that are none",
+            Self::UploadsListed => "this storage does not show unfinished uploads",
+            Self::VersionsListed => "this storage does not show or remove versions",
             Self::NamesBeyondXml => {
                 "this storage cannot hold a name with the characters U+FFFE and U+FFFF"
             }

@@ -11,10 +11,12 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 use super::{
-    Depth, ListToken, Listing, Object, ObjectStore, Precondition, Revision, StoreError, Upload,
+    Depth, Layer, ListToken, Listing, Object, ObjectStore, Precondition, Remain, Remains, Revision,
+    StoreError, Upload,
 };
 use crate::scope::{KeyPrefix, ObjectKey};
 
+mod bucket;
 mod changes;
 mod conditions;
 mod config;
@@ -22,19 +24,23 @@ mod copy;
 mod errors;
 mod known;
 mod lanes;
+mod lifecycle;
 mod lineage;
 mod list;
 mod open;
 mod probe;
 mod reads;
+mod remains;
 mod requests;
 mod retry;
 mod settle;
 mod upload;
 mod wire;
 
+pub use bucket::{BucketError, BucketReport, Versions};
 pub use conditions::{Condition, ProbeReport, Probed, Support};
 pub use config::{Addressing, Encryption, S3Config, Tuning};
+pub use lifecycle::{Lifetime, MaximumDays, RuleLine, Standing, WantedRules};
 
 use conditions::Conditions;
 use known::KnownObjects;
@@ -122,5 +128,19 @@ impl ObjectStore for S3Store {
         when: &Precondition,
     ) -> Result<Object, StoreError> {
         self.copy_object(source, pinned, target, when).await
+    }
+
+    async fn remains(
+        &self,
+        prefix: &KeyPrefix,
+        layer: Layer,
+        after: Option<&ListToken>,
+        limit: usize,
+    ) -> Result<Remains, StoreError> {
+        self.remains_page(prefix, layer, after, limit).await
+    }
+
+    async fn destroy(&self, remains: &[Remain]) -> Result<(), StoreError> {
+        self.destroy_all(remains).await
     }
 }

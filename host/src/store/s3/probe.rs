@@ -9,6 +9,7 @@ use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::time::timeout;
 use uuid::Uuid;
 
+mod remains;
 mod shots;
 
 use shots::Shot;
@@ -74,6 +75,8 @@ impl<'a> Probe<'a> {
             Condition::ListingOrder => self.listing_order().await,
             Condition::FoldersVanish => self.folders_vanish().await,
             Condition::NamesBeyondXml => self.names_beyond_xml().await,
+            Condition::UploadsListed => self.uploads_listed(&key).await,
+            Condition::VersionsListed => self.versions_listed(&key).await,
         };
         self.clean(&[key, source]).await;
         support

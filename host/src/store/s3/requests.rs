@@ -17,13 +17,18 @@ use crate::clock::Clock;
 use crate::scope::ObjectKey;
 use crate::store::{Object, Precondition, Revision};
 
+mod lifecycle;
 mod listing;
 mod multipart;
 mod objects;
+mod remains;
 
 pub(super) use listing::{Entries, ListRequest};
 pub(super) use multipart::{Part, PartSource, UploadId};
 pub(super) use objects::Checksums;
+pub(super) use remains::{Left, LeftRequest, Versioning};
+
+use remains::refused_in;
 
 /// Sends requests to one bucket.
 #[derive(Clone, Debug)]
@@ -128,14 +133,7 @@ impl Requests {
         }
         let delete = delete.build().map_err(|e| Failure::new(FailureKind::Refused, e))?;
         let request = self.client.delete_objects().bucket(&self.bucket).delete(delete);
-        let answer = request.send().await?;
-        match answer.errors().first() {
-            None => Ok(()),
-            Some(error) => Err(Failure::new(
-                FailureKind::Again,
-                anyhow::anyhow!("S3 deleted some objects and not others: {error:?}"),
-            )),
-        }
+        refused_in(request.send().await?.errors())
     }
 }
 

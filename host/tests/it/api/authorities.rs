@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::http::{Method, Request, StatusCode};
 use bailiwick::api::authority::Authority;
 use bailiwick::api::{Api, On, Right, Route};
-use bailiwick::catalog::{Bind, Enqueue, SkillOf, When};
+use bailiwick::catalog::{AskErasure, Bind, Enqueue, SkillOf, When};
 use bailiwick::scope::{AgentId, WorkspaceId};
 use uuid::Uuid;
 
@@ -34,6 +34,10 @@ async fn busy() -> (Door, BTreeMap<&'static str, String>) {
     let slug = "pdf".parse().unwrap();
     let bind = Bind { slug: &slug, of: SkillOf::Workspace, version: None };
     door.catalog.bind_skill(door.agent, bind).await.unwrap();
+    let (workspace, deadline_ms) = (door.workspace, u64::MAX);
+    let asked = AskErasure { workspace, subject: None, by: None, deadline_ms };
+    let erasure = door.catalog.ask_erasure(asked).await.unwrap().id();
+    ids.insert("erasure", erasure.to_string());
     (door, ids)
 }
 
@@ -47,6 +51,7 @@ fn ids(door: &Door) -> BTreeMap<&'static str, String> {
         ("token", "t".to_owned()),
         ("turn", nobodys().to_string()),
         ("wakeup", nobodys().to_string()),
+        ("erasure", nobodys().to_string()),
         ("component", "echo".to_owned()),
         ("skill", "pdf".to_owned()),
         ("version", "1".to_owned()),
@@ -55,7 +60,8 @@ fn ids(door: &Door) -> BTreeMap<&'static str, String> {
 
 fn nobodys_ids() -> BTreeMap<&'static str, String> {
     let id = nobodys().to_string();
-    let ids = ["session", "agent", "workspace", "turn", "wakeup"].map(|name| (name, id.clone()));
+    let ids = ["session", "agent", "workspace", "turn", "wakeup", "erasure"]
+        .map(|name| (name, id.clone()));
     let others = [
         ("*path", "session/a"),
         ("subject", "carol"),

@@ -26,6 +26,7 @@ mod archives;
 mod authorities;
 mod busy;
 mod documents;
+mod erasures;
 mod files;
 mod operation;
 mod places;

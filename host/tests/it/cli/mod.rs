@@ -7,6 +7,7 @@
 
 mod bad_input;
 mod deploy;
+mod erasure;
 mod files;
 mod harness;
 mod hosts;

@@ -1,3 +1,5 @@
+use bailiwick::catalog::{Catalog, CatalogLocation, CatalogOptions, SettingsOf};
+
 use super::harness::{Done, Machine, finish, guest_or_skip, piped};
 use super::memory::stays_flat;
 use crate::servers::{Server, moto, seaweed};
@@ -98,4 +100,41 @@ fn a_bucket_takes_large_files_in_little_memory() {
     let remote = Remote::new(server);
     stays_flat(&remote.machine, &remote.environment());
     remote.ok(&["workspaces", "rm", "w"]);
+}
+
+/// `bucket apply` puts rules among the bucket's own; a maximum lifetime is refused while anything
+/// is on hold, and `bucket check` says of one that stands then.
+#[test]
+fn a_bucket_is_given_its_rules() {
+    let Some(server) = moto() else { return };
+    let remote = Remote::new(server);
+    let check = remote.run(&["bucket", "check"]);
+    assert_eq!(check.code, Some(1), "{check:?}");
+    assert!(check.out.contains("missing") && check.out.contains("of 1000"), "{check:?}");
+    let applied = remote.ok(&["bucket", "apply", "--maximum-days", "90"]);
+    assert!(applied.contains("ends unfinished uploads after a day"), "{applied}");
+    assert!(applied.contains("removes files 90 days old"), "{applied}");
+    remote.ok(&["workspaces", "new", "acme"]);
+    remote.ok(&["bucket", "apply", "--maximum-days", "9", "-w", "acme"]);
+    let unknown = remote.run(&["bucket", "apply", "--maximum-days", "9", "-w", "none"]);
+    assert_eq!(unknown.code, Some(1), "{unknown:?}");
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let file = remote.machine.data_dir().join("catalog.sqlite");
+        let (location, store) = (CatalogLocation::File(file), remote.store.as_str());
+        let clock = std::sync::Arc::new(bailiwick::clock::SystemClock);
+        let options = CatalogOptions { location: &location, store, lease_ms: 1, clock };
+        let catalog = Catalog::open(options).await.unwrap();
+        let hold = serde_json::json!({ "retention_hold": { "value": true } });
+        catalog.put_settings(SettingsOf::Deployment, &hold).await.unwrap();
+        catalog.close().await;
+    });
+    let refused = remote.run(&["bucket", "apply", "--maximum-days", "30"]);
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(refused.err.contains("on hold"), "{refused:?}");
+    let told = remote.run(&["bucket", "check"]);
+    assert!(told.code == Some(1) && told.err.contains("on hold"), "{told:?}");
+    remote.ok(&["bucket", "apply", "--maximum-days", "unlimited"]);
+    let none = Machine::new().run(&["bucket", "check"]);
+    assert!(none.code == Some(1) && none.err.contains("no bucket"), "{none:?}");
 }

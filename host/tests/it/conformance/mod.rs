@@ -18,6 +18,7 @@ pub(crate) mod deletes;
 pub(crate) mod listings;
 pub(crate) mod model;
 pub(crate) mod names;
+pub(crate) mod remains;
 mod subject;
 pub(crate) mod uploads;
 
@@ -72,6 +73,9 @@ macro_rules! conformance {
                 names::twins_are_two_or_refused,
                 names::the_longest_key_is_held,
                 names::files_and_folders_of_one_name_come_in_any_order,
+                remains::what_is_left_is_found_and_destroyed,
+                remains::pages_show_everything_that_is_left,
+                remains::an_unfinished_upload_is_found_and_destroyed,
                 model::random_operations_look_as_on_the_model,
             }
         }
@@ -95,6 +99,13 @@ async fn memory_subject() -> Option<Subject> {
 }
 
 conformance!(memory: memory_subject());
+
+async fn versioned_memory_subject() -> Option<Subject> {
+    let store = MemoryStore::keeping_versions(Arc::new(SystemClock));
+    Some(Subject::new("memory that keeps versions", Arc::new(store)))
+}
+
+conformance!(versioned_memory: versioned_memory_subject());
 
 /// `TMPDIR` names another filesystem to try: one that takes capitals for small letters, say.
 async fn local_subject() -> Option<Subject> {

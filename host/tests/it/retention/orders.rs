@@ -21,8 +21,8 @@ use bailiwick::retention::Sweeper;
 use bailiwick::scope::{AgentId, KeyPrefix, ObjectKey, SessionId};
 use bailiwick::space::Storage;
 use bailiwick::store::{
-    Depth, ListToken, Listing, MemoryStore, Object, ObjectStore, Precondition, Revision, Spare,
-    StoreError, Upload,
+    Depth, Layer, ListToken, Listing, MemoryStore, Object, ObjectStore, Precondition, Remain,
+    Remains, Revision, Spare, StoreError, Upload,
 };
 use bytes::Bytes;
 use futures::future::{BoxFuture, FutureExt as _};
@@ -133,6 +133,25 @@ impl ObjectStore for Gated {
         when: &Precondition,
     ) -> Result<Object, StoreError> {
         self.run(self.inner.copy(source, pinned, target, when)).await
+    }
+
+    /// Stops where files are looked for: at every layer there would be orders without end.
+    async fn remains(
+        &self,
+        prefix: &KeyPrefix,
+        layer: Layer,
+        after: Option<&ListToken>,
+        limit: usize,
+    ) -> Result<Remains, StoreError> {
+        let look = self.inner.remains(prefix, layer, after, limit);
+        match layer == Layer::Objects && !prefix.as_str().starts_with("extracted") {
+            true => self.run(look).await,
+            false => look.await,
+        }
+    }
+
+    async fn destroy(&self, remains: &[Remain]) -> Result<(), StoreError> {
+        self.run(self.inner.destroy(remains)).await
     }
 }
 

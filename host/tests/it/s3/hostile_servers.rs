@@ -14,9 +14,9 @@ use crate::servers;
 
 /// What is sent again and again after a beginning, if anything.
 #[derive(Clone, Copy, Debug)]
-struct Script {
-    beginning: &'static str,
-    on_and_on: &'static str,
+pub(super) struct Script {
+    pub(super) beginning: &'static str,
+    pub(super) on_and_on: &'static str,
 }
 
 const MARKER: Script = Script {
@@ -26,7 +26,7 @@ const MARKER: Script = Script {
 };
 
 /// Answers requests for the layout as it should, and all others by a script.
-async fn serve(script: impl Fn(&str) -> Script + Clone + Send + 'static) -> u16 {
+pub(super) async fn serve(script: impl Fn(&str) -> Script + Clone + Send + 'static) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     tokio::spawn(async move {
@@ -65,7 +65,7 @@ async fn read_request(client: &mut TcpStream) -> std::io::Result<String> {
     Ok(head)
 }
 
-async fn open(port: u16, clock: Arc<dyn Clock>) -> S3Store {
+pub(super) async fn open(port: u16, clock: Arc<dyn Clock>) -> S3Store {
     let mut config =
         S3Config { endpoint: Some(format!("http://127.0.0.1:{port}")), ..servers::config() };
     config.tuning.attempts_max = 2;

@@ -20,6 +20,7 @@ use crate::slow::Slow;
 
 mod blobs;
 mod edits;
+mod emptying;
 mod faults;
 mod files;
 mod grants;
@@ -61,6 +62,11 @@ impl World {
         let clock: Arc<dyn Clock> = Arc::new(Ticks::default());
         let slow = Slow::new(Arc::new(MemoryStore::new(clock.clone())));
         (Self::over(Arc::new(slow.clone()), clock, limits), slow)
+    }
+
+    /// Over a store that keeps what is replaced and deleted.
+    pub(crate) fn versioned(clock: Arc<dyn Clock>) -> Self {
+        Self::over(Arc::new(MemoryStore::keeping_versions(clock.clone())), clock, Limits::default())
     }
 
     pub(crate) fn over(store: Arc<dyn ObjectStore>, clock: Arc<dyn Clock>, limits: Limits) -> Self {

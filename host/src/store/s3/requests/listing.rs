@@ -82,7 +82,7 @@ impl Requests {
 }
 
 /// A name as it was before the server encoded it for XML, as forms are.
-fn decoded(listed: &str, encoded: bool) -> Option<Cow<'_, str>> {
+pub(super) fn decoded(listed: &str, encoded: bool) -> Option<Cow<'_, str>> {
     if !encoded {
         return Some(Cow::Borrowed(listed));
     }

@@ -8,11 +8,19 @@ use super::{
     Checksums, Failure, Lineage, METADATA_NAME, Object, ObjectKey, Precondition, Requests,
     Revision, ServerDate, e_tag, if_match, if_none_match, of_target, revision,
 };
+use crate::store::Remain;
 use crate::store::s3::wire::{Call, Content, Method, encoded_query};
 
 /// The server's name for an upload.
 #[derive(Clone, Debug)]
 pub(in super::super) struct UploadId(String);
+
+impl UploadId {
+    /// Of an upload that a listing showed.
+    pub(super) fn of(left: &Remain) -> Self {
+        Self(left.id.clone())
+    }
+}
 
 /// A part that the server has taken.
 #[derive(Clone, Debug)]
