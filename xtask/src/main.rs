@@ -12,6 +12,7 @@ mod passed;
 mod places;
 mod postgres;
 mod project;
+mod python;
 mod servers;
 mod shell;
 mod test;

@@ -23,6 +23,8 @@ pub(crate) enum Fault {
     After,
     /// It never answers.
     Hang,
+    /// Nothing: the store has no such operation.
+    Cannot,
 }
 
 /// Which calls fail, and how.
@@ -154,6 +156,7 @@ impl Faulty {
                 call.await?;
                 Err(StoreError::ambiguous(poisoned()))
             }
+            Some(Fault::Cannot) => Err(StoreError::Unsupported("this store cannot do that")),
             Some(Fault::Hang) => std::future::pending().await,
         }
     }

@@ -1,11 +1,13 @@
 //! Guests, run by the engine over the memory store.
 
 mod cache;
+mod codes;
 mod faults;
 mod hostile;
 mod imports;
 mod loading;
 mod overlapping;
+mod python;
 mod turns;
 pub(crate) mod wat;
 

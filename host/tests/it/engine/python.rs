@@ -1,0 +1,224 @@
+//! Guests in Python: the example does what its page says, and the SDK has the verbs of the
+//! contract under Python's own habits.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use bailiwick::engine::{Cancel, End, Request};
+use serde_json::{Value, json};
+
+use super::{Host, Recorder, limits};
+use crate::guests::guest;
+
+/// What the steps come to, in a host of their own.
+async fn answers(steps: Value) -> Option<Vec<Value>> {
+    let guest = guest("python-script")?;
+    let host = Host::new(limits());
+    let guest = host.load(&guest).await;
+    let report = host.run(&guest, &steps.to_string()).await;
+    let End::Reply(reply) = report.end else { panic!("{:?}", report.end) };
+    Some(serde_json::from_str(&reply).unwrap())
+}
+
+/// `notes-python` keeps notes, finds them, makes a table of them, and asks for what is missing.
+#[tokio::test]
+async fn notes_python_keeps_notes() {
+    let Some(notes) = guest("notes-python") else { return };
+    let host = Host::new(limits());
+    let notes = host.load(&notes).await;
+    let reply = |input: &'static str| {
+        let (host, notes) = (&host, &notes);
+        async move {
+            match host.run(notes, input).await.end {
+                End::Reply(reply) => reply,
+                end => panic!("{input}: {end:?}"),
+            }
+        }
+    };
+    assert_eq!(reply("table").await, "There are no notes yet.");
+    assert_eq!(reply("note the kettle, red, is new").await, "Noted: the kettle, red, is new");
+    let asked = host.run(&notes, "note").await.end;
+    assert_eq!(asked, End::Parked("What shall be noted?".to_owned()));
+    let answer = Some("tea is out".to_owned());
+    let request = Request { input: "note".to_owned(), answer, attempt: 1, ..Request::default() };
+    let turn = host.engine.run(&notes, host.space(), request, Arc::new(()), Cancel::new());
+    assert_eq!(turn.await.end, End::Reply("Noted: tea is out".to_owned()));
+    assert_eq!(reply("find ^- t.a").await, "2: - tea is out");
+    assert!(reply("table").await.starts_with("session/notes.csv has "));
+    let table = host.space().read("session/notes.csv", 0, 1000).await.unwrap();
+    assert_eq!(
+        &table.bytes[..],
+        b"number,note\r\n1,\"the kettle, red, is new\"\r\n2,tea is out\r\n"
+    );
+    let end = host.run(&notes, "sing").await.end;
+    let said = "The input is `note TEXT`, `find PATTERN` or `table`.";
+    assert_eq!(end, End::GuestError(said.to_owned()));
+}
+
+/// A model is told of the same tools, whatever language its guest is written in.
+#[tokio::test]
+async fn tools_are_those_of_every_language() {
+    let mut told = Vec::new();
+    for name in ["tools", "python-script"] {
+        let Some(bytes) = guest(name) else { return };
+        let host = Host::new(limits());
+        let guest = host.load(&bytes).await;
+        let mut replies = Vec::new();
+        for call in calls() {
+            let End::Reply(reply) = host.run(&guest, &call.to_string()).await.end else {
+                panic!("{name}: {call}");
+            };
+            let mut answer: Value = serde_json::from_str(&reply).unwrap();
+            if let Some(content) = answer.get_mut("content") {
+                // Revisions are those of each host.
+                let words = content.as_str().unwrap().split(", revision ").next().unwrap();
+                *content = json!(words);
+            }
+            replies.push((call, answer));
+        }
+        told.push(replies);
+    }
+    assert_eq!(told[0], told[1]);
+    assert_eq!(told[0][0].1.as_array().unwrap().len(), 10);
+}
+
+/// Calls of tools, which answer the same words; the first asks for their definitions.
+fn calls() -> Vec<Value> {
+    let call = |name: &str, arguments: Value| json!({ "name": name, "arguments": arguments });
+    let long = "é".repeat(9000) + "\n";
+    vec![
+        json!({}),
+        call("append_to_file", json!({ "path": "agent/plan.md", "text": "1. count\n2. weigh\n" })),
+        call("read_file", json!({ "path": "agent/plan.md", "lines": 1 })),
+        call("read_file", json!({ "path": "agent/plan.md", "offset": 9 })),
+        call("edit_file", json!({ "path": "agent/plan.md", "old": "none", "new": "" })),
+        call("search_files", json!({ "pattern": "we", "folder": "agent", "glob": "*.md" })),
+        call("list_files", json!({})),
+        call("list_files", json!({ "folder": "session" })),
+        call("delete_file", json!({ "path": "agent/nothing.md" })),
+        call("write_file", json!({ "path": "plan.md", "content": "" })),
+        call("open_socket", json!({})),
+        call("read_file", json!({ "path": 7 })),
+        call("read_file", json!({ "path": "agent/plan.md", "line": 0 })),
+        call("read_file", json!({ "path": "agent/plan.md", "line": true })),
+        call("read_file", json!({ "path": null })),
+        call("read_file", json!({ "path": "agent/plan.md", "mode": "r" })),
+        call("append_to_file", json!({ "path": "agent/long.md", "text": long.repeat(2) })),
+        call("read_file", json!({ "path": "agent/long.md" })),
+        call("delete_file", json!({ "path": "agent/plan.md" })),
+    ]
+}
+
+/// A file object's content is at its path once it is closed, and not before: neither what an
+/// exception left nor what was forgotten.
+#[tokio::test]
+async fn a_file_object_is_whole_or_nothing() {
+    let path = "session/lines.txt";
+    let write = |leave: &str, mode: &str, lines: Value| json!({ "do": "write-object", "path": path, "leave": leave, "mode": mode, "lines": lines });
+    let read = json!({ "do": "read-object", "path": path, "tail": 4 });
+    let steps = json!([
+        write("raising", "w", json!(["lost"])),
+        { "do": "stat", "path": path },
+        write("whole", "x", json!(["one", "zwei é"])),
+        read,
+        write("raising", "w", json!(["lost"])),
+        write("forgotten", "w", json!(["lost"])),
+        write("whole", "x", json!(["lost"])),
+        write("whole", "a", json!(["lost"])),
+        read,
+        write("whole", "w", json!(["three"])),
+        read,
+    ]);
+    let Some(answers) = answers(steps).await else { return };
+    let kept = json!({ "lines": ["one", "zwei é"], "tail": " é\n" });
+    assert_eq!(answers[1]["error"]["code"], "not-found");
+    assert_eq!(answers[3]["ok"], kept);
+    assert_eq!(answers[6]["error"]["code"], "conflict");
+    assert_eq!(answers[7]["error"]["reason"], "mode");
+    assert_eq!(answers[8]["ok"], kept);
+    assert_eq!(answers[10]["ok"]["lines"], json!(["three"]));
+}
+
+/// A file larger than any one call takes is written and read whole by one call of the SDK, and
+/// pages are asked for as they are needed.
+#[tokio::test]
+async fn whole_files_of_any_size() {
+    let size = (17 << 20) + 1;
+    let bytes = json!({ "fill": "penguin", "size": size });
+    let steps = json!([
+        { "do": "write", "path": "agent/large.bin", "bytes": bytes },
+        { "do": "read-all", "path": "agent/large.bin" },
+        { "do": "write", "path": "agent/b.txt", "bytes": "a\nb\n" },
+        { "do": "list", "folder": "agent" },
+        { "do": "search", "folder": "agent", "pattern": "^b", "glob": "*.txt" },
+    ]);
+    let Some(answers) = answers(steps).await else { return };
+    assert_eq!(answers[0]["ok"]["size"], size);
+    let expected: String = "penguin".chars().cycle().skip((size - 8) % 7).take(8).collect();
+    assert_eq!(answers[1]["ok"], json!({ "length": size, "tail": expected }));
+    assert_eq!(answers[3]["ok"]["paths"], json!(["agent/b.txt", "agent/large.bin"]));
+    assert_eq!(answers[4]["ok"]["found"], json!(["agent/b.txt:2"]));
+}
+
+/// Python's text can hold half of a character, its numbers anything: no such argument traps.
+#[tokio::test]
+async fn arguments_that_the_contract_has_not_are_refused() {
+    let steps = json!([
+        { "do": "half" },
+        { "do": "read", "path": "session/a", "offset": -1 },
+        { "do": "read", "path": "session/a", "length": 4_294_967_296_u64 },
+        { "do": "text-read", "path": "session/a", "line": -7 },
+        { "do": "natural" },
+    ]);
+    let Some(answers) = answers(steps).await else { return };
+    assert_eq!(answers[0]["ok"]["refused"], json!(vec!["invalid"; 6]));
+    for answer in &answers[1..4] {
+        assert_eq!(answer["error"]["code"], "invalid", "{answer}");
+    }
+    assert_eq!(answers[4]["ok"]["caught"], json!([true, true, true]));
+}
+
+/// The scopes are folders to the standard library, under the same grants.
+#[tokio::test]
+async fn pathlib_works_on_the_scopes() {
+    let Some(answers) = answers(json!([{ "do": "plain" }])).await else { return };
+    let expected = json!({ "names": ["a.txt"], "text": "one\nzwei é\n", "refused": true });
+    assert_eq!(answers[0]["ok"], expected);
+}
+
+/// A model's arguments with half of a character are answered in words.
+#[tokio::test]
+async fn half_a_character_of_a_model_is_answered() {
+    let Some(guest) = guest("python-script") else { return };
+    let host = Host::new(limits());
+    let guest = host.load(&guest).await;
+    let call = r#"{"name": "file_info", "arguments": {"path": "session/\ud800"}}"#;
+    let End::Reply(reply) = host.run(&guest, call).await.end else { panic!("no reply") };
+    assert!(reply.contains("not JSON"), "{reply}");
+}
+
+/// An exception fails its turn with a sentence, and its place is in the log.
+#[tokio::test]
+async fn an_exception_is_a_failure_that_is_logged() {
+    let Some(guest) = guest("python-script") else { return };
+    let host = Host::new(limits());
+    let guest = host.load(&guest).await;
+    let seen = Arc::new(Recorder::default());
+    let end = host.observed(&guest, r#"[{"do": "stat"}]"#, seen.clone()).await.end;
+    assert_eq!(end, End::GuestError("KeyError: 'path'".to_owned()));
+    let lines: Vec<_> = seen.logged().into_iter().map(|(_, line)| line).collect();
+    assert!(lines.join("\n").contains("app.py:"), "{lines:?}");
+    let end = host.run(&guest, r#"[{"do": "sing"}]"#).await.end;
+    assert_eq!(end, End::GuestError("`sing` is no step".to_owned()));
+}
+
+/// The SDK carries the contract, so that a guest is built without this checkout.
+#[test]
+fn the_sdk_carries_the_contract() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let copy = root.join("guest-sdk/python/bailiwick_guest/wit");
+    for file in ["agent.wit", "deps/storage/storage.wit"] {
+        let read = |folder: &Path| std::fs::read_to_string(folder.join(file)).unwrap();
+        assert!(read(&copy) == read(&root.join("wit")), "copy wit/{file} to the SDK for Python");
+    }
+}
