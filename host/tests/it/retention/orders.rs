@@ -527,7 +527,7 @@ async fn every_order(scene: &Scene, actors: &[Actor], bound: usize) -> usize {
 #[tokio::test]
 async fn no_order_loses_an_acknowledged_file_or_leaves_one_after_the_proof() {
     let scene = Scene::new().await;
-    let bound = if std::env::var_os("CI").is_some() { 1_100 } else { 60 };
+    let bound = if std::env::var_os("CI").is_some() { 200 } else { 30 };
     for end in [Actor::Sweeps, Actor::Erases] {
         for actor in [Actor::Queues, Actor::Copies, Actor::LostItsLease, Actor::Sends] {
             let orders = every_order(&scene, &[actor, end], bound).await;
@@ -549,7 +549,7 @@ async fn no_drawn_order_of_all_loses_a_file_or_leaves_one() {
         Actor::Sweeps,
         Actor::Erases,
     ];
-    let orders = if std::env::var_os("CI").is_some() { 1_000 } else { 60 };
+    let orders = if std::env::var_os("CI").is_some() { 150 } else { 30 };
     for seed in 0..orders {
         run(&scene, &all, &Order::Drawn(Mutex::new(seed))).await;
         run(&scene, &all[..all.len() - 1], &Order::Drawn(Mutex::new(seed))).await;

@@ -351,9 +351,9 @@ fn is_ci() -> bool {
     std::env::var_os("CI").is_some()
 }
 
-/// The whole year of a thousand sessions where there is time for it.
+/// A whole year where there is time for it.
 fn amount() -> Amount {
-    if is_ci() { Amount { sessions: 1_000, days: 365 } } else { Amount { sessions: 60, days: 120 } }
+    if is_ci() { Amount { sessions: 150, days: 365 } } else { Amount { sessions: 60, days: 120 } }
 }
 
 async fn year(database: Database, store: Arc<dyn ObjectStore>, clock: Arc<HandClock>, of: Amount) {
@@ -392,6 +392,6 @@ async fn a_year_over_a_bucket_is_as_its_model() {
     let Some(server) = crate::servers::seaweed() else { return };
     let store = server.store().await;
     let few = Amount { sessions: 20, days: 60 };
-    let of = if is_ci() { Amount { sessions: 200, days: 365 } } else { few };
+    let of = if is_ci() { Amount { sessions: 40, days: 180 } } else { few };
     year(Database::file(), Arc::new(store), clock(), of).await;
 }
