@@ -141,6 +141,13 @@ impl Catalog {
         &self,
         lease_ms: u64,
     ) -> Result<Option<DeletionRecord>, CatalogError> {
+        // Mostly none is, and nothing has to be locked.
+        let due = "select id from storage_deletions
+            where store_id = $1 and proved_ms is null and due_ms <= $2 limit 1";
+        let due = self.database.rows(sql(due).bind(self.store).bind(self.now())).await?;
+        if due.first::<(Uuid,)>()?.is_none() {
+            return Ok(None);
+        }
         self.undone.retried(|| self.try_claim_deletion(lease_ms)).await
     }
 
