@@ -44,17 +44,24 @@ pub(super) async fn store(space: &Space, file: &OpenFile) -> Answer<Stored> {
             state.now_stored(file);
             Ok(Stored::There)
         }
-        Err(Fault::Below(error)) if error.code == Refused::Conflict => {
-            // A server may take a folder of that name, even one that was removed, for a file.
-            if is_new && check(space, &path, &Precondition::IfAbsent).await.is_ok() {
-                let file = upload(space, &path, Precondition::Always, &mut state).await?;
-                state.now_stored(file);
-                return Ok(Stored::There);
+        Err(Fault::Below(error)) if is_new && may_be_a_folder(&error) => {
+            if check(space, &path, &Precondition::IfAbsent).await.is_err() {
+                return keep_beside(space, path, &mut state).await;
             }
+            let file = upload(space, &path, Precondition::Always, &mut state).await?;
+            state.now_stored(file);
+            Ok(Stored::There)
+        }
+        Err(Fault::Below(error)) if error.code == Refused::Conflict => {
             keep_beside(space, path, &mut state).await
         }
         Err(fault) => Err(fault.into()),
     }
+}
+
+/// Whether a server may have taken a folder of that name for a file, even one that was removed.
+fn may_be_a_folder(error: &space::Error) -> bool {
+    error.code == Refused::Conflict || (error.code, error.reason) == (Refused::Unsupported, "name")
 }
 
 /// From now on the file is what was kept: whoever has it open goes on with that.
