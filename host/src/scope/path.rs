@@ -134,8 +134,13 @@ impl<'a> FolderPath<'a> {
 
 /// Whether a path below a session is what stands for the agent's scope there.
 pub(super) fn is_agent_files(scope: Scope<'_>, rest: &str) -> bool {
+    // Each path of each call comes through here, and nearly none of them starts so.
+    if !matches!(scope, Scope::Session) || rest.as_bytes().first() != AGENT_FILES.as_bytes().first()
+    {
+        return false;
+    }
     let below = rest.strip_prefix(AGENT_FILES);
-    scope == Scope::Session && below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
+    below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
 }
 
 fn check_not_agent_files(scope: Scope<'_>, rest: &str) -> Result<(), Refusal> {
