@@ -1,16 +1,18 @@
 //! How somebody asks a turn to stop.
 
-use tokio::sync::watch;
+use std::sync::{Arc, OnceLock};
+
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 /// Asks one turn to stop; clones ask the same one.
-#[derive(Clone, Debug)]
-pub struct Cancel(watch::Sender<Option<Instant>>);
+#[derive(Clone, Debug, Default)]
+pub struct Cancel(Arc<Asked>);
 
-impl Default for Cancel {
-    fn default() -> Self {
-        Self(watch::Sender::new(None))
-    }
+#[derive(Debug, Default)]
+struct Asked {
+    since: OnceLock<Instant>,
+    first: Notify,
 }
 
 impl Cancel {
@@ -22,11 +24,8 @@ impl Cancel {
     /// Asks: the guest learns it from `session.current-status`, and is ended if it goes on for
     /// longer than [`crate::limits::Limits::cancel_ms_max`].
     pub fn cancel(&self) {
-        self.0.send_if_modified(|since| {
-            let is_first = since.is_none();
-            since.get_or_insert_with(Instant::now);
-            is_first
-        });
+        self.0.since.get_or_init(Instant::now);
+        self.0.first.notify_waiters();
     }
 
     /// Whether it was asked for.
@@ -41,20 +40,18 @@ impl Cancel {
 
     /// When it was asked for first.
     pub(super) fn since(&self) -> Option<Instant> {
-        *self.0.borrow()
+        self.0.since.get().copied()
     }
 
     /// As [`Self::asked`], and says when that was.
     pub(super) async fn requested(&self) -> Instant {
-        let mut changes = self.0.subscribe();
         loop {
-            if let Some(since) = *changes.borrow_and_update() {
+            // Before the look: what is asked for after it is heard.
+            let first = self.0.first.notified();
+            if let Some(since) = self.since() {
                 return since;
             }
-            // `self` holds a sender, so this waits for as long as nobody asks.
-            if changes.changed().await.is_err() {
-                std::future::pending::<()>().await;
-            }
+            first.await;
         }
     }
 }

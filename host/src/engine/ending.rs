@@ -8,8 +8,9 @@ use wasmtime_wasi::I32Exit;
 
 use super::bindings::exports::bailiwick::agent::turn as contract;
 use super::component::printable;
-use super::run::{Returned, RunningTurn, StandardOutput};
+use super::run::{Returned, RunningTurn};
 use super::turn::{End, LimitKind};
+use super::wasi::StandardOutput;
 use crate::limits::{HOSTCALL_BYTES_MAX, TURN_TEXT_BYTES_MAX};
 
 impl RunningTurn {
@@ -25,7 +26,7 @@ impl RunningTurn {
     }
 
     fn command_reply(&self) -> End {
-        let StandardOutput::Reply(reply) = &self.output else {
+        let StandardOutput::Reply(reply) = &self.streams.output else {
             return End::Reply(String::new());
         };
         let Ok(bytes) = reply.take() else { return too_long() };
@@ -37,7 +38,7 @@ impl RunningTurn {
 
     /// What it means that the guest ended itself through `wasi:cli/exit`.
     fn exited(&self, code: i32) -> End {
-        match &self.output {
+        match &self.streams.output {
             StandardOutput::Log(_) => {
                 End::GuestError(format!("the guest exited with code {code} and returned nothing"))
             }
@@ -48,7 +49,7 @@ impl RunningTurn {
 
     // A reply that was cut off is the likeliest reason of a command for failing.
     fn command_failed(&self, code: i32) -> End {
-        if let StandardOutput::Reply(reply) = &self.output
+        if let StandardOutput::Reply(reply) = &self.streams.output
             && reply.take().is_err()
         {
             return too_long();

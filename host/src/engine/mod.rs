@@ -39,6 +39,7 @@ mod tasks;
 mod text;
 mod ticker;
 mod turn;
+mod wasi;
 
 pub use cancel::Cancel;
 pub use component::{Component, LoadError};

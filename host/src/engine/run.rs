@@ -1,6 +1,7 @@
 //! Runs a turn within its bounds, and finds out how it ended.
 
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,8 +9,6 @@ use futures::FutureExt;
 use tokio::time::Instant;
 use wasmtime::component::ResourceTable;
 use wasmtime::{Store, UpdateDeadline};
-use wasmtime_wasi::WasiCtx;
-use wasmtime_wasi::p2::pipe::MemoryInputPipe;
 
 use super::bindings::exports::bailiwick::agent::turn as contract;
 use super::component::Guest;
@@ -18,16 +17,13 @@ use super::folders::{Folders, Publish, Unstored};
 use super::import::Beginning;
 use super::journal::Journal;
 use super::limiter::Limiter;
-use super::output::{Collected, LogLines, Output};
 use super::state::TurnState;
 use super::tasks::Calls;
-use super::turn::{End, Level, LimitKind, Observer, Report, Request, Usage};
+use super::turn::{End, LimitKind, Observer, Report, Request, Usage};
+use super::wasi::{Streams, Wasi};
 use super::{Cancel, Component, Engine, tasks};
 use crate::limits::{HOSTCALL_BYTES_MAX, OVERLAPPING_INSTANCES_MAX, TURN_TEXT_BYTES_MAX};
 use crate::space::Space;
-
-/// Most random bytes that a guest gets in one call.
-const RANDOM_BYTES_MAX: u64 = 1 << 20;
 
 impl Engine {
     /// Runs one turn of a guest. Whatever it does, this returns: a trap, a limit and a fault of
@@ -58,11 +54,10 @@ impl Engine {
         if let Err(end) = check_request(&request) {
             return Report::unstarted(end);
         }
-        let started = Instant::now();
         let mut turn = self.prepare(component, space.clone(), &request, journal.clone(), cancel);
         let end = turn.end(component, request).await;
         let unstored = turn.unstored(&end).await;
-        let usage = turn.usage(started);
+        let usage = turn.usage();
         let wakes = std::mem::take(&mut turn.store.data_mut().wakes);
         // First the end of its rights, then of its readers and writers.
         space.revoke();
@@ -79,9 +74,9 @@ impl Engine {
         journal: Arc<Journal>,
         cancel: Cancel,
     ) -> RunningTurn {
+        let started = Instant::now();
         let limits = self.limits();
-        let output = StandardOutput::new(component, &journal);
-        let errors = LogLines::new(journal.clone(), Level::Warn);
+        let streams = Streams::new(component, &journal);
         let mut table = ResourceTable::new();
         table.set_max_capacity(limits.guest_handles_max);
         let limiter = Limiter::new(limits, self.guest_memory())
@@ -98,7 +93,7 @@ impl Engine {
         let beginning = Beginning { coordinates: space.coordinates(), cancel: &cancel };
         let offers = self.imports().begin(&beginning);
         let state = TurnState {
-            wasi: wasi(&output, &errors, component, request, &space),
+            wasi: Wasi::new(component, streams.clone(), request),
             folders,
             journal,
             limiter,
@@ -106,7 +101,7 @@ impl Engine {
             wakes: Vec::new(),
             cancel,
             host_calls: 0,
-            deadline: Instant::now() + Duration::from_millis(turn_ms_max),
+            deadline: started + Duration::from_millis(turn_ms_max),
             grace: Duration::from_millis(limits.cancel_ms_max),
             calls,
             offers,
@@ -122,7 +117,7 @@ impl Engine {
             // computes on each of its threads it would do so too seldom.
             Ok(UpdateDeadline::YieldCustom(1, Box::pin(tokio::task::yield_now())))
         });
-        RunningTurn { store, output, errors, turn_ms_max }
+        RunningTurn { store, streams, started, turn_ms_max }
     }
 }
 
@@ -133,52 +128,6 @@ impl Drop for Revoke {
     fn drop(&mut self) {
         self.0.revoke();
     }
-}
-
-/// Where the standard output of a guest goes.
-pub(super) enum StandardOutput {
-    /// Of a guest that exports a turn: to the log.
-    Log(Arc<LogLines>),
-    /// Of a command: it is the reply.
-    Reply(Arc<Collected>),
-}
-
-impl StandardOutput {
-    fn new(component: &Component, journal: &Arc<Journal>) -> Self {
-        match component.guest() {
-            Guest::Turn(_) | Guest::AsyncTurn(_) => {
-                Self::Log(LogLines::new(journal.clone(), Level::Info))
-            }
-            Guest::Command(_) => Self::Reply(Collected::new(TURN_TEXT_BYTES_MAX)),
-        }
-    }
-}
-
-/// What a program finds as its own name.
-const PROGRAM: &str = "guest";
-
-/// Nothing is granted but clocks, randomness, the three streams, and the names of the folders.
-fn wasi(
-    output: &StandardOutput,
-    errors: &Arc<LogLines>,
-    component: &Component,
-    request: &Request,
-    space: &Space,
-) -> WasiCtx {
-    let mut wasi = WasiCtx::builder();
-    wasi.allow_tcp(false).allow_udp(false).allow_ip_name_lookup(false);
-    wasi.max_random_size(RANDOM_BYTES_MAX);
-    wasi.stderr(Output(errors.clone()));
-    match output {
-        StandardOutput::Log(lines) => wasi.stdout(Output(lines.clone())),
-        StandardOutput::Reply(reply) => wasi.stdout(Output(reply.clone())),
-    };
-    if matches!(component.guest(), Guest::Command(_)) {
-        wasi.stdin(MemoryInputPipe::new(request.input.clone()));
-        wasi.arg(PROGRAM).args(&request.arguments);
-    }
-    wasi.envs(&Folders::variables(space));
-    wasi.build()
 }
 
 fn check_request(request: &Request) -> Result<(), End> {
@@ -198,28 +147,15 @@ fn check_request(request: &Request) -> Result<(), End> {
 /// A turn from its store to its end.
 pub(super) struct RunningTurn {
     pub(super) store: Store<TurnState>,
-    pub(super) output: StandardOutput,
-    errors: Arc<LogLines>,
+    pub(super) streams: Streams,
+    started: Instant,
     pub(super) turn_ms_max: u64,
 }
 
 impl RunningTurn {
     async fn end(&mut self, component: &Component, request: Request) -> End {
-        let state = self.store.data();
-        let (deadline, grace, cancel) = (state.deadline, state.grace, state.cancel.clone());
-        let overstayed = async {
-            let since = cancel.requested().await;
-            tokio::time::sleep_until(since + grace).await;
-        };
-        let call = AssertUnwindSafe(call(&mut self.store, component, request)).catch_unwind();
-        let ended = tokio::select! {
-            // The guest first: the timers are not begun for one that never waits.
-            biased;
-            returned = call => Ended::Returned(returned),
-            () = tokio::time::sleep_until(deadline) => Ended::OverTime,
-            () = overstayed => Ended::Cancelled,
-        };
-        self.finish_output();
+        let ended = ended(&mut self.store, component, request).await;
+        self.streams.finish();
         match ended {
             Ended::OverTime => End::Limit(LimitKind::Time, self.sentence(LimitKind::Time)),
             Ended::Cancelled => End::Cancelled,
@@ -240,6 +176,9 @@ impl RunningTurn {
             }
         };
         let state = self.store.data_mut();
+        if state.folders.are_settled() {
+            return state.folders.take_unstored();
+        }
         let until = state.deadline.max(Instant::now() + state.grace);
         let finish = AssertUnwindSafe(state.folders.finish(publish, until)).catch_unwind();
         finish.await.unwrap_or_else(|panic| {
@@ -248,18 +187,11 @@ impl RunningTurn {
         })
     }
 
-    fn finish_output(&self) {
-        self.errors.finish();
-        if let StandardOutput::Log(lines) = &self.output {
-            lines.finish();
-        }
-    }
-
-    fn usage(&self, started: Instant) -> Usage {
+    fn usage(&self) -> Usage {
         let state = self.store.data();
         let saturated = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
         Usage {
-            elapsed_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+            elapsed_ms: u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX),
             guest_memory_bytes: saturated(state.limiter.memory_bytes()),
             host_calls: state.host_calls,
         }
@@ -277,6 +209,25 @@ enum Ended {
 pub(super) enum Returned {
     Turn(Result<contract::Outcome, String>),
     Command(Result<(), ()>),
+}
+
+async fn ended(store: &mut Store<TurnState>, component: &Component, request: Request) -> Ended {
+    let state = store.data();
+    let (deadline, grace, cancel) = (state.deadline, state.grace, state.cancel.clone());
+    let over_time = async { tokio::time::sleep_until(deadline).await };
+    let overstayed = async {
+        let since = cancel.requested().await;
+        tokio::time::sleep_until(since + grace).await;
+    };
+    // Where it is: it has room for all that a guest may wait for, and is not to be moved.
+    let mut call = pin!(AssertUnwindSafe(call(store, component, request)).catch_unwind());
+    tokio::select! {
+        // The guest first: the timers are not made for one that never waits.
+        biased;
+        returned = &mut call => Ended::Returned(returned),
+        () = over_time => Ended::OverTime,
+        () = overstayed => Ended::Cancelled,
+    }
 }
 
 async fn call(

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use wasmtime::component::ResourceTable;
-use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+use wasmtime_wasi::{WasiCtxView, WasiView};
 
 use super::cancel::Cancel;
 use super::folders::Folders;
@@ -15,6 +15,7 @@ use super::journal::Journal;
 use super::limiter::Limiter;
 use super::tasks::Calls;
 use super::turn::Wake;
+use super::wasi::Wasi;
 use crate::space::Space;
 
 /// The host's side of one turn: all that a guest's calls can reach.
@@ -35,7 +36,7 @@ pub struct TurnState {
     pub(super) offers: Offers,
     /// Its scopes, as programs see them.
     pub(super) folders: Folders,
-    pub(super) wasi: WasiCtx,
+    pub(super) wasi: Wasi,
     pub(super) space: Space,
 }
 
@@ -72,6 +73,6 @@ impl fmt::Debug for TurnState {
 
 impl WasiView for TurnState {
     fn ctx(&mut self) -> WasiCtxView<'_> {
-        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+        WasiCtxView { ctx: self.wasi.context(&self.space), table: &mut self.table }
     }
 }

@@ -498,12 +498,18 @@ struct Prefixes {
 }
 
 impl Prefixes {
+    /// Made for each turn, so without the machinery of `format!`.
     fn new(Coordinates { workspace, agent, session }: Coordinates) -> Self {
-        let of_session = |session| KeyPrefix(format!("sessions/{workspace}/{agent}/{session}/"));
+        let (mut first, mut second, mut third) =
+            (Uuid::encode_buffer(), Uuid::encode_buffer(), Uuid::encode_buffer());
+        let workspace: &str = workspace.0.as_hyphenated().encode_lower(&mut first);
+        let agent: &str = agent.0.as_hyphenated().encode_lower(&mut second);
+        let session = session.map(|session| &*session.0.as_hyphenated().encode_lower(&mut third));
+        let of_session = |session| ["sessions/", workspace, "/", agent, "/", session, "/"].concat();
         Self {
-            session: session.map(of_session),
-            agent: KeyPrefix(format!("agents/{workspace}/{agent}/")),
-            workspace: KeyPrefix(format!("workspaces/{workspace}/")),
+            session: session.map(of_session).map(KeyPrefix),
+            agent: KeyPrefix(["agents/", workspace, "/", agent, "/"].concat()),
+            workspace: KeyPrefix(["workspaces/", workspace, "/"].concat()),
         }
     }
 }

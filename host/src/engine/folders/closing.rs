@@ -96,6 +96,16 @@ impl Folders {
         }
     }
 
+    /// Whether nothing is open, or still to be stored or kept.
+    pub(in crate::engine) fn are_settled(&self) -> bool {
+        self.files.is_empty() && self.emptied.is_empty()
+    }
+
+    /// What is not where it was to be, so far.
+    pub(in crate::engine) fn take_unstored(&mut self) -> Vec<Unstored> {
+        std::mem::take(&mut self.unstored)
+    }
+
     /// Stores what is to be stored at the end of a turn, keeps the folders that were emptied, and
     /// says what is not where it was to be.
     pub(in crate::engine) async fn finish(
@@ -121,7 +131,7 @@ impl Folders {
                 tracing::debug!(?failure, "folders that were emptied were not kept");
             }
         }
-        std::mem::take(&mut self.unstored)
+        self.take_unstored()
     }
 
     async fn keep_emptied(&mut self) -> Answer<()> {
