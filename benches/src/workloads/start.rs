@@ -34,13 +34,6 @@ of the turn durable. Opening the catalog while the component is loaded, and one 
 took it from 16.9 to 14.3 ms in quiet runs; not closing the catalog, and one connection instead of two, \
 took off one more before that; packed relocations nothing.";
 
-const TURN_CAUSE: &str = "beside the engine a turn has a space, a journal, a time limit and a WASI \
-context of its own: some 6 µs of 25 on a quiet machine (1.22 to 1.32 in four runs), and more of them \
-where others take its caches. By perf no place of ours takes more than a fiftieth of it. Pooling, \
-memory that stays resident, `InstancePre` and epochs are set up alike on both sides. To wait for \
-nothing else where there is a place for the turn changed nothing that could be measured; making the \
-context once for all turns would let them share what it holds.";
-
 async fn run(setting: &Setting) -> Result<Found> {
     let memory = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
     let host = Host::with_guest(setting, memory, "hello").await?;
@@ -77,7 +70,7 @@ async fn run(setting: &Setting) -> Result<Found> {
     let raced = race.run(setting.choose(11, 31)).await?;
     let process = raced.samples("bailiwick run", "process", |cost| cost.seconds)?;
     Ok(vec![
-        raced.time(pair("turn", "Engine", "wasmtime"))?.at_most(1.3).because(TURN_CAUSE),
+        raced.time(pair("turn", "Engine", "wasmtime"))?.at_most(1.3),
         Figure::new("process", "bailiwick run", Kind::Amount, Unit::Seconds, &process)
             .at_most(5e-3)
             .because(CAUSE),
