@@ -6,12 +6,12 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use crate::languages::{self, Guest};
 use crate::places::Places;
-use crate::python;
 use crate::shell::{cargo, run, step};
 use crate::toolchain::{PROGRAM_TARGETS, TARGET, Toolchain, has_program_targets};
 
-/// Folders of guests: crates, and programs in Python.
+/// Folders of guests: crates, and those in other languages.
 const GUEST_FOLDERS: [&str; 3] = ["examples", "host/test-guests", "benches/guests"];
 
 /// Builds the guests of this repository and answers where their components are.
@@ -35,7 +35,7 @@ pub(crate) fn build(places: &Places) -> Result<PathBuf> {
         keep(&built, &guests.join(format!("{name}.wasm")))?;
     }
     build_programs(places, &target, &guests)?;
-    python::build(places, &python_guests(&places.root)?, &guests)?;
+    languages::build(places, &others(&places.root)?, &guests)?;
     Ok(guests)
 }
 
@@ -74,10 +74,9 @@ pub(crate) fn check_used(places: &Places) -> Result<()> {
     }
     let (libraries, programs) =
         (names(&places.root, Kind::Library)?, names(&places.root, Kind::Program)?);
-    let in_python = python_guests(&places.root)?;
-    let in_python = in_python.iter().filter_map(|folder| folder.file_name());
-    let in_python = in_python.map(|name| name.to_string_lossy().into_owned());
-    for name in libraries.into_iter().chain(programs).chain(in_python) {
+    let others = others(&places.root)?;
+    let others = others.iter().map(Guest::name);
+    for name in libraries.into_iter().chain(programs).chain(others) {
         if !users.contains(&format!("\"{name}\"")) {
             bail!("neither a test nor a benchmark runs the guest `{name}`");
         }
@@ -159,17 +158,16 @@ fn names(root: &Path, kind: Kind) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// The folders of guests in Python.
-fn python_guests(root: &Path) -> Result<Vec<PathBuf>> {
-    let mut folders = Vec::new();
+/// The guests that are not written in Rust, by name.
+fn others(root: &Path) -> Result<Vec<Guest>> {
+    let mut guests = Vec::new();
     for folder in GUEST_FOLDERS {
         for entry in fs::read_dir(root.join(folder))? {
-            folders.push(entry?.path());
+            guests.extend(Guest::of(&entry?.path()));
         }
     }
-    folders.retain(|folder| python::is_guest(folder));
-    folders.sort();
-    Ok(folders)
+    guests.sort_by_key(Guest::name);
+    Ok(guests)
 }
 
 /// Copies a component to its place, unless it is there: what is unchanged is not touched.

@@ -4,11 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from . import files, text
-from ._arguments import U32_MAX, U64_MAX
+from ._arguments import U32_MAX
 from .files import Depth, File, Page
 
 SHOWN_BYTES_MAX = 16 << 10
 """Answers longer than this are offered to the host for spilling."""
+
+EXACT_MAX = (1 << 53) - 1
+"""The most that every reader of JSON holds exactly."""
 
 
 @dataclass(frozen=True)
@@ -229,7 +232,7 @@ VERBS = (
         (
             _PATH,
             _count("line", "First line, counted from 1.", 1, U32_MAX),
-            _count("offset", "Where to go on, as the last answer gave it.", 0, U64_MAX),
+            _count("offset", "Where to go on, as the last answer gave it.", 0, EXACT_MAX),
             _count("lines", "Most lines to read; 200 if not given.", 1, 10_000),
         ),
         _read_file,

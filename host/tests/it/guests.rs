@@ -14,12 +14,13 @@ pub(crate) fn guest(name: &str) -> Option<Vec<u8>> {
     Some(std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
 }
 
-/// As [`guest`], of a program of plain files: its compiler is not to be had everywhere.
+/// As [`guest`], of one whose tools are not to be had everywhere: a program of plain files, or one
+/// that is not written in Rust.
 pub(crate) fn program(name: &str) -> Option<Vec<u8>> {
     let folder = std::env::var_os("BAILIWICK_GUESTS").map(PathBuf::from);
     let is_built = folder.is_none_or(|folder| folder.join(format!("{name}.wasm")).exists());
     if !is_built && std::env::var_os("CI").is_none() {
-        eprintln!("SKIPPED: the program `{name}` was not built: rustup has no target for it here");
+        eprintln!("SKIPPED: `{name}` was not built: what builds it is not to be had here");
         return None;
     }
     guest(name)

@@ -53,7 +53,9 @@ const LINES_DEFAULT: u32 = 200;
 const LISTED_DEFAULT: u32 = 100;
 const FOUND_DEFAULT: u32 = 50;
 
-const ANY_OFFSET: Kind = Kind::Count { min: 0, max: u64::MAX };
+/// The most that every reader of JSON holds exactly.
+const EXACT_MAX: u64 = (1 << 53) - 1;
+const ANY_OFFSET: Kind = Kind::Count { min: 0, max: EXACT_MAX };
 const LINE: Kind = Kind::Count { min: 1, max: u32::MAX as u64 };
 const LINES: Kind = Kind::Count { min: 1, max: 10_000 };
 const PAGE: Kind = Kind::Count { min: 1, max: 1000 };

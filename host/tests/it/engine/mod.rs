@@ -1,10 +1,13 @@
 //! Guests, run by the engine over the memory store.
 
+mod c;
 mod cache;
 mod codes;
 mod faults;
 mod hostile;
 mod imports;
+mod javascript;
+mod languages;
 mod loading;
 mod overlapping;
 mod python;
@@ -21,10 +24,11 @@ use bailiwick::engine::{
 };
 use bailiwick::limits::Limits;
 use bailiwick::scope::{
-    AgentId, Coordinates, Grant, MountTable, SessionId, SkillTable, WorkspaceId,
+    Access, AgentId, Coordinates, Grant, MountTable, SessionId, SkillTable, WorkspaceId,
 };
 use bailiwick::space::{Space, Storage};
-use bailiwick::store::MemoryStore;
+use bailiwick::store::{MemoryStore, Precondition};
+use bytes::Bytes;
 use uuid::Uuid;
 
 use crate::faulty::Faulty;
@@ -57,12 +61,23 @@ impl Host {
 
     /// The space of a turn of the one session of these tests.
     fn space(&self) -> Space {
+        self.granted(Grant::default())
+    }
+
+    /// Puts a file into the workspace, which these turns only read.
+    async fn publish(&self, path: &str, bytes: &'static [u8]) {
+        let space = self.granted(Grant { workspace: Some(Access::ReadWrite), ..Grant::default() });
+        let path = format!("workspace/{path}");
+        space.write(&path, Bytes::from_static(bytes), Precondition::Always).await.unwrap();
+    }
+
+    fn granted(&self, grant: Grant) -> Space {
         let coordinates = Coordinates {
             workspace: WorkspaceId(Uuid::from_u128(1)),
             agent: AgentId(Uuid::from_u128(2)),
             session: Some(SessionId(Uuid::from_u128(3))),
         };
-        let table = MountTable::new(coordinates, Grant::default(), SkillTable::default());
+        let table = MountTable::new(coordinates, grant, SkillTable::default());
         self.storage.space(table)
     }
 

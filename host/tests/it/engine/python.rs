@@ -1,18 +1,17 @@
 //! Guests in Python: the example does what its page says, and the SDK has the verbs of the
 //! contract under Python's own habits.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use bailiwick::engine::{Cancel, End, Request};
 use serde_json::{Value, json};
 
 use super::{Host, Recorder, limits};
-use crate::guests::guest;
+use crate::guests::program;
 
 /// What the steps come to, in a host of their own.
 async fn answers(steps: Value) -> Option<Vec<Value>> {
-    let guest = guest("python-script")?;
+    let guest = program("python-script")?;
     let host = Host::new(limits());
     let guest = host.load(&guest).await;
     let report = host.run(&guest, &steps.to_string()).await;
@@ -23,7 +22,7 @@ async fn answers(steps: Value) -> Option<Vec<Value>> {
 /// `notes-python` keeps notes, finds them, makes a table of them, and asks for what is missing.
 #[tokio::test]
 async fn notes_python_keeps_notes() {
-    let Some(notes) = guest("notes-python") else { return };
+    let Some(notes) = program("notes-python") else { return };
     let host = Host::new(limits());
     let notes = host.load(&notes).await;
     let reply = |input: &'static str| {
@@ -53,60 +52,6 @@ async fn notes_python_keeps_notes() {
     let end = host.run(&notes, "sing").await.end;
     let said = "The input is `note TEXT`, `find PATTERN` or `table`.";
     assert_eq!(end, End::GuestError(said.to_owned()));
-}
-
-/// A model is told of the same tools, whatever language its guest is written in.
-#[tokio::test]
-async fn tools_are_those_of_every_language() {
-    let mut told = Vec::new();
-    for name in ["tools", "python-script"] {
-        let Some(bytes) = guest(name) else { return };
-        let host = Host::new(limits());
-        let guest = host.load(&bytes).await;
-        let mut replies = Vec::new();
-        for call in calls() {
-            let End::Reply(reply) = host.run(&guest, &call.to_string()).await.end else {
-                panic!("{name}: {call}");
-            };
-            let mut answer: Value = serde_json::from_str(&reply).unwrap();
-            if let Some(content) = answer.get_mut("content") {
-                // Revisions are those of each host.
-                let words = content.as_str().unwrap().split(", revision ").next().unwrap();
-                *content = json!(words);
-            }
-            replies.push((call, answer));
-        }
-        told.push(replies);
-    }
-    assert_eq!(told[0], told[1]);
-    assert_eq!(told[0][0].1.as_array().unwrap().len(), 10);
-}
-
-/// Calls of tools, which answer the same words; the first asks for their definitions.
-fn calls() -> Vec<Value> {
-    let call = |name: &str, arguments: Value| json!({ "name": name, "arguments": arguments });
-    let long = "é".repeat(9000) + "\n";
-    vec![
-        json!({}),
-        call("append_to_file", json!({ "path": "agent/plan.md", "text": "1. count\n2. weigh\n" })),
-        call("read_file", json!({ "path": "agent/plan.md", "lines": 1 })),
-        call("read_file", json!({ "path": "agent/plan.md", "offset": 9 })),
-        call("edit_file", json!({ "path": "agent/plan.md", "old": "none", "new": "" })),
-        call("search_files", json!({ "pattern": "we", "folder": "agent", "glob": "*.md" })),
-        call("list_files", json!({})),
-        call("list_files", json!({ "folder": "session" })),
-        call("delete_file", json!({ "path": "agent/nothing.md" })),
-        call("write_file", json!({ "path": "plan.md", "content": "" })),
-        call("open_socket", json!({})),
-        call("read_file", json!({ "path": 7 })),
-        call("read_file", json!({ "path": "agent/plan.md", "line": 0 })),
-        call("read_file", json!({ "path": "agent/plan.md", "line": true })),
-        call("read_file", json!({ "path": null })),
-        call("read_file", json!({ "path": "agent/plan.md", "mode": "r" })),
-        call("append_to_file", json!({ "path": "agent/long.md", "text": long.repeat(2) })),
-        call("read_file", json!({ "path": "agent/long.md" })),
-        call("delete_file", json!({ "path": "agent/plan.md" })),
-    ]
 }
 
 /// A file object's content is at its path once it is closed, and not before: neither what an
@@ -189,7 +134,7 @@ async fn pathlib_works_on_the_scopes() {
 /// A model's arguments with half of a character are answered in words.
 #[tokio::test]
 async fn half_a_character_of_a_model_is_answered() {
-    let Some(guest) = guest("python-script") else { return };
+    let Some(guest) = program("python-script") else { return };
     let host = Host::new(limits());
     let guest = host.load(&guest).await;
     let call = r#"{"name": "file_info", "arguments": {"path": "session/\ud800"}}"#;
@@ -200,7 +145,7 @@ async fn half_a_character_of_a_model_is_answered() {
 /// An exception fails its turn with a sentence, and its place is in the log.
 #[tokio::test]
 async fn an_exception_is_a_failure_that_is_logged() {
-    let Some(guest) = guest("python-script") else { return };
+    let Some(guest) = program("python-script") else { return };
     let host = Host::new(limits());
     let guest = host.load(&guest).await;
     let seen = Arc::new(Recorder::default());
@@ -210,15 +155,4 @@ async fn an_exception_is_a_failure_that_is_logged() {
     assert!(lines.join("\n").contains("app.py:"), "{lines:?}");
     let end = host.run(&guest, r#"[{"do": "sing"}]"#).await.end;
     assert_eq!(end, End::GuestError("`sing` is no step".to_owned()));
-}
-
-/// The SDK carries the contract, so that a guest is built without this checkout.
-#[test]
-fn the_sdk_carries_the_contract() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let copy = root.join("guest-sdk/python/bailiwick_guest/wit");
-    for file in ["agent.wit", "deps/storage/storage.wit"] {
-        let read = |folder: &Path| std::fs::read_to_string(folder.join(file)).unwrap();
-        assert!(read(&copy) == read(&root.join("wit")), "copy wit/{file} to the SDK for Python");
-    }
 }

@@ -1,4 +1,6 @@
-//! A guest project of one's own: the template, and the sources of the guest SDK.
+//! A guest project of one's own: a template, and the sources of the guest SDK.
+
+mod parts;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -6,23 +8,13 @@ use std::str::FromStr;
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
-use clap::Args;
-use include_dir::{Dir as Embedded, DirEntry, include_dir};
+use clap::{Args, ValueEnum};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use uuid::Uuid;
 
 use super::Outcome;
 use super::failure::{Failure, say};
-
-static TEMPLATE: Embedded<'_> = include_dir!("$CARGO_MANIFEST_DIR/../guest-sdk/template");
-static SDK_SOURCES: Embedded<'_> = include_dir!("$CARGO_MANIFEST_DIR/../guest-sdk/rust/src");
-const SDK_MANIFEST: &str = include_str!("../../../guest-sdk/rust/Cargo.toml");
-const SDK_README: &str = include_str!("../../../guest-sdk/rust/README.md");
-/// The turn of a guest whose calls overlap, in place of the template's.
-const ASYNC_TURN: &str = include_str!("../../../guest-sdk/template-async/lib.rs");
-const SDK: &str = "bailiwick-guest";
-/// A template's file that is filled in: without this, and with the names put in.
-const FILLED_IN: &str = ".tmpl";
+use parts::Names;
 
 /// Makes a guest project that builds and runs as it is.
 #[derive(Debug, Args)]
@@ -32,9 +24,26 @@ pub(super) struct New {
     /// Directory to make for it [default: the name, in the current directory].
     #[arg(long, value_name = "DIR")]
     path: Option<PathBuf>,
-    /// Makes a guest that may have several calls under way at once.
+    /// What it is written in.
+    #[arg(long, value_enum, default_value_t)]
+    lang: Language,
+    /// Makes a guest, in Rust, that may have several calls under way at once.
     #[arg(long = "async")]
     has_overlapping_calls: bool,
+}
+
+/// What a guest is written in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Language {
+    /// Rust.
+    #[default]
+    Rust,
+    /// Python.
+    Python,
+    /// TypeScript, and so JavaScript.
+    Js,
+    /// C.
+    C,
 }
 
 #[derive(Clone, Debug)]
@@ -57,6 +66,9 @@ impl FromStr for CrateName {
 impl New {
     /// The directory is there with everything in it, or not at all.
     pub(super) fn run(self) -> Outcome {
+        if self.has_overlapping_calls && self.lang != Language::Rust {
+            return Err(Failure::new("--async makes a guest in Rust".to_owned()));
+        }
         let target = self.path.clone().unwrap_or_else(|| PathBuf::from(&self.name.0));
         let shown = target.display();
         if target.symlink_metadata().is_ok() {
@@ -75,42 +87,11 @@ impl New {
     }
 
     fn write(&self, root: &Dir) -> std::io::Result<()> {
-        self.write_all(root, &TEMPLATE)?;
-        if self.has_overlapping_calls {
-            root.write("src/lib.rs", ASYNC_TURN)?;
-        }
-        root.create_dir(SDK)?;
-        let sdk = root.open_dir(SDK)?;
-        sdk.write("Cargo.toml", SDK_MANIFEST)?;
-        sdk.write("README.md", SDK_README)?;
-        sdk.create_dir("src")?;
-        self.write_all(&sdk.open_dir("src")?, &SDK_SOURCES)
-    }
-
-    fn write_all(&self, root: &Dir, embedded: &Embedded<'_>) -> std::io::Result<()> {
-        for entry in embedded.entries() {
-            match entry {
-                DirEntry::Dir(folder) => {
-                    root.create_dir(folder.path())?;
-                    self.write_all(root, folder)?;
-                }
-                DirEntry::File(file) => self.write_file(root, file)?,
-            }
+        let names = Names::new(&self.name.0);
+        for part in parts::of(self.lang, self.has_overlapping_calls) {
+            part.write(root, &names)?;
         }
         Ok(())
-    }
-
-    fn write_file(&self, root: &Dir, file: &include_dir::File<'_>) -> std::io::Result<()> {
-        let path = file.path().to_string_lossy();
-        match (path.strip_suffix(FILLED_IN), file.contents_utf8()) {
-            (Some(path), Some(text)) => root.write(path, self.filled_in(text)),
-            _ => root.write(&*path, file.contents()),
-        }
-    }
-
-    fn filled_in(&self, text: &str) -> String {
-        let name = &self.name.0;
-        text.replace("{{name}}", name).replace("{{library}}", &name.replace('-', "_"))
     }
 }
 

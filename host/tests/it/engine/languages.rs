@@ -1,0 +1,107 @@
+//! What guests have in common, whatever they are written in.
+
+use std::fs;
+use std::path::Path;
+
+use bailiwick::engine::End;
+use serde_json::{Value, json};
+
+use super::{Host, limits};
+use crate::guests::program;
+
+/// A model is told of the same tools, whatever language its guest is written in.
+#[tokio::test]
+async fn tools_are_those_of_every_language() {
+    let mut told = Vec::new();
+    for name in ["tools", "python-script", "js-script", "c-script"] {
+        let Some(bytes) = program(name) else { continue };
+        let host = Host::new(limits());
+        let guest = host.load(&bytes).await;
+        let mut replies = Vec::new();
+        for call in calls() {
+            let End::Reply(reply) = host.run(&guest, &call.to_string()).await.end else {
+                panic!("{name}: {call}");
+            };
+            let mut answer: Value = serde_json::from_str(&reply).unwrap();
+            if let Some(content) = answer.get_mut("content") {
+                // Revisions are those of each host.
+                let words = content.as_str().unwrap().split(", revision ").next().unwrap();
+                *content = json!(words);
+            }
+            replies.push((call, answer));
+        }
+        told.push((name, replies));
+    }
+    for (name, replies) in &told {
+        assert_eq!(*replies, told[0].1, "{name}");
+        assert_eq!(replies[0].1.as_array().unwrap().len(), 10);
+    }
+}
+
+/// Calls of tools, which answer the same words; the first asks for their definitions.
+fn calls() -> Vec<Value> {
+    let call = |name: &str, arguments: Value| json!({ "name": name, "arguments": arguments });
+    let long = "é".repeat(9000) + "\n";
+    vec![
+        json!({}),
+        call("append_to_file", json!({ "path": "agent/plan.md", "text": "1. count\n2. weigh\n" })),
+        call("read_file", json!({ "path": "agent/plan.md", "lines": 1 })),
+        call("read_file", json!({ "path": "agent/plan.md", "offset": 9 })),
+        call("edit_file", json!({ "path": "agent/plan.md", "old": "none", "new": "" })),
+        call("search_files", json!({ "pattern": "we", "folder": "agent", "glob": "*.md" })),
+        call("list_files", json!({})),
+        call("list_files", json!({ "folder": "session" })),
+        call("delete_file", json!({ "path": "agent/nothing.md" })),
+        call("write_file", json!({ "path": "plan.md", "content": "" })),
+        call("open_socket", json!({})),
+        call("read_file", json!({ "path": 7 })),
+        call("read_file", json!({ "path": "agent/plan.md", "line": 0 })),
+        call("read_file", json!({ "path": "agent/plan.md", "line": true })),
+        call("read_file", json!({ "path": null })),
+        call("read_file", json!({ "path": "agent/plan.md", "mode": "r" })),
+        call("append_to_file", json!({ "path": "agent/long.md", "text": long.repeat(2) })),
+        call("read_file", json!({ "path": "agent/long.md" })),
+        call("delete_file", json!({ "path": "agent/plan.md" })),
+    ]
+}
+
+/// `csv-python` and `csv-js` make the same summary of the same table.
+#[tokio::test]
+async fn a_table_is_summed_up_alike() {
+    let penguins = include_bytes!("../../../../examples/data/penguins.csv");
+    for name in ["csv-python", "csv-js"] {
+        let Some(bytes) = program(name) else { continue };
+        let host = Host::new(limits());
+        let guest = host.load(&bytes).await;
+        host.publish("reference/penguins.csv", penguins).await;
+        let end = async |input: &str| host.run(&guest, input).await.end;
+        let table = "species,rows,bill_length_mm,bill_depth_mm,flipper_length_mm,body_mass_g,year\r\n\
+                     Adelie,152,38.8,18.3,190.0,3700.7,2008.0\r\n\
+                     Chinstrap,68,48.8,18.4,195.8,3733.1,2008.0\r\n\
+                     Gentoo,124,47.5,15.0,217.2,5076.0,2008.1\r\n";
+        let End::Reply(reply) = end("reference/penguins.csv species").await else {
+            panic!("{name}: no reply");
+        };
+        assert_eq!(reply.replace("\r\n", "\n"), table.replace("\r\n", "\n"), "{name}");
+        let kept = host.space().read("session/summary.csv", 0, 1000).await.unwrap();
+        assert_eq!(&kept.bytes[..], table.as_bytes(), "{name}");
+        let said = "There is no file /workspace/reference/cats.csv.";
+        assert_eq!(end("reference/cats.csv species").await, End::GuestError(said.to_owned()));
+        let End::GuestError(said) = end("reference/penguins.csv kind").await else {
+            panic!("{name}: no column is called so");
+        };
+        assert!(said.ends_with("sex, year, and not `kind`."), "{name}: {said}");
+    }
+}
+
+/// Each SDK carries the contract, so that a guest is built without this checkout.
+#[test]
+fn the_sdks_carry_the_contract() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for sdk in ["guest-sdk/python/bailiwick_guest", "guest-sdk/js", "guest-sdk/c"] {
+        for file in ["agent.wit", "deps/storage/storage.wit"] {
+            let read = |folder: &Path| fs::read_to_string(folder.join("wit").join(file)).unwrap();
+            assert!(read(&root.join(sdk)) == read(&root), "copy wit/{file} to {sdk}");
+        }
+    }
+}
