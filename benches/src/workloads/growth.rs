@@ -48,20 +48,26 @@ async fn run(setting: &Setting) -> Result<Found> {
     for (size, name) in sizes.into_iter().zip(&names) {
         let memory = Host::in_memory(setting).await?;
         fill_memory(&memory.space(), size).await?;
-        enter_files(&mut race, "memory store, files", name, memory.space(), FILE);
+        enter_files(&mut race, "memory store, files", name, (memory.space(), FILE), [500; 4]);
         let directory = |kind: &str| root.path().join(format!("{kind}-{size}"));
         let files = directory("files");
         fill(&files, (0..size).map(|file| (coordinates(1), path(file))))?;
         let host = Host::in_directory(setting, &files).await?;
-        enter_files(&mut race, "directory, files", name, host.space(), FILE);
+        enter_files(&mut race, "directory, files", name, (host.space(), FILE), ON_DISK);
         let sessions = directory("sessions");
         fill(&sessions, (0..size).map(|at| (coordinates(at as u128), FILE.to_owned())))?;
         let host = Host::in_directory(setting, &sessions).await?;
-        enter_files(&mut race, "directory, sessions", name, host.space(), FILE);
+        enter_files(&mut race, "directory, sessions", name, (host.space(), FILE), ON_DISK);
         let workspaces = directory("workspaces");
         fill(&workspaces, (0..size).map(|at| (workspace(at), FILE.to_owned())))?;
         let host = Host::in_directory(setting, &workspaces).await?;
-        enter_files(&mut race, "directory, workspaces", name, host.space_of(workspace(1)), FILE);
+        enter_files(
+            &mut race,
+            "directory, workspaces",
+            name,
+            (host.space_of(workspace(1)), FILE),
+            ON_DISK,
+        );
         let flat = directory("flat");
         fill(&flat, (0..size).map(|file| (coordinates(1), format!("session/flat/{file}"))))?;
         let space = Host::in_directory(setting, &flat).await?.space();
@@ -126,14 +132,23 @@ fn fill(folder: &Path, files: impl Iterator<Item = (Coordinates, String)>) -> Re
     Ok(())
 }
 
-fn enter_files(race: &mut Race<'_>, kind: &str, size: &str, space: Space, file: &'static str) {
+/// How often each verb is called in a round where a write waits for a disk.
+const ON_DISK: [usize; 4] = [500, 500, 10, 20];
+
+fn enter_files(
+    race: &mut Race<'_>,
+    kind: &str,
+    size: &str,
+    (space, file): (Space, &'static str),
+    times: [usize; 4],
+) {
     let verbs = [
-        ("stat", Call::Stat(file), 500),
-        ("read", Call::Read(file), 500),
-        ("write", Call::Write(file), 10),
-        ("list", Call::List("session/0000"), 5),
+        ("stat", Call::Stat(file)),
+        ("read", Call::Read(file)),
+        ("write", Call::Write(file)),
+        ("list", Call::List("session/0000")),
     ];
-    for (verb, call, times) in verbs {
+    for ((verb, call), times) in verbs.into_iter().zip(times) {
         let space = space.clone();
         race.enter(size, &format!("{kind}: {verb}"), move || calls(space.clone(), call, times));
     }
