@@ -14,6 +14,10 @@ use crate::toolchain::{PROGRAM_TARGETS, TARGET, Toolchain, has_program_targets};
 /// Folders of guests: crates, and those in other languages.
 const GUEST_FOLDERS: [&str; 3] = ["examples", "host/test-guests", "benches/guests"];
 
+/// A program with C in it, which has a workspace of its own so that nobody else compiles that.
+const WITH_C: &str = "host/test-guests/sqlite";
+const C_HEADERS: &str = "/usr/include/wasm32-wasi";
+
 /// Builds the guests of this repository and answers where their components are.
 pub(crate) fn build(places: &Places) -> Result<PathBuf> {
     let toolchain = Toolchain::ensure(places)?;
@@ -62,7 +66,33 @@ fn build_programs(places: &Places, target: &Path, guests: &Path) -> Result<()> {
             keep(&built, &guests.join(format!("{name}{ending}.wasm")))?;
         }
     }
-    Ok(())
+    build_with_c(places, target, guests)
+}
+
+fn build_with_c(places: &Places, target: &Path, guests: &Path) -> Result<()> {
+    let root = places.root.join(WITH_C);
+    let name = root.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let compiler = match languages::c_compiler() {
+        Ok(compiler) => compiler,
+        Err(error) if std::env::var_os("CI").is_some() => return Err(error),
+        Err(error) => {
+            step(&format!("SKIPPED: the program {name}, and its tests: {error:#}"));
+            return Ok(());
+        }
+    };
+    let (target, wasi) = (target.join(&name), "wasm32-wasip1");
+    let mut command = cargo();
+    command.current_dir(&root).args(["build", "--quiet", "--release", "--locked"]);
+    command.args(["--target", wasi, "--target-dir"]).arg(&target);
+    Toolchain::Rustup.prepare(&mut command, &root)?;
+    // It is linked with the library that rustup's target brings: of Debian's it has the headers.
+    command.env("CC_wasm32_wasip1", compiler).env("AR_wasm32_wasip1", "ar");
+    command.env("CFLAGS_wasm32_wasip1", format!("-nostdlibinc -isystem {C_HEADERS}"));
+    run(&mut command)?;
+    keep(
+        &target.join(wasi).join("release").join(format!("{name}.wasm")),
+        &guests.join(format!("{name}.wasm")),
+    )
 }
 
 /// Holds that each guest is one that a test or a benchmark runs, and each example one that a page

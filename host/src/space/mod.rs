@@ -19,6 +19,7 @@ use crate::store::{Effect, Object, ObjectStore, Revision, StoreError};
 mod ahead;
 mod blobs;
 mod copy;
+mod draft;
 mod emptying;
 mod error;
 mod files;
@@ -37,6 +38,7 @@ mod text;
 mod within;
 mod writer;
 
+pub(crate) use draft::Draft;
 pub use emptying::{Emptied, Emptying, Ledger, Proof, Unrecorded, page_digest};
 pub use error::{Error, ErrorCode};
 pub use files::Chunk;

@@ -1,6 +1,7 @@
 //! The model: what every other store must look like from outside.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -223,6 +224,10 @@ impl Upload for MemoryUpload {
     async fn write(&mut self, bytes: Bytes) -> Result<(), StoreError> {
         self.bytes.extend_from_slice(&bytes);
         Ok(())
+    }
+
+    async fn file(&mut self) -> Result<Option<Arc<File>>, StoreError> {
+        Ok(None)
     }
 
     async fn complete(mut self: Box<Self>) -> Result<Object, StoreError> {

@@ -5,6 +5,7 @@
 
 use std::any::Any;
 use std::fmt;
+use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -205,6 +206,11 @@ pub trait Upload: Send {
 
     /// Appends bytes, any number; waits while the store is behind.
     async fn write(&mut self, bytes: Bytes) -> Result<(), StoreError>;
+
+    /// The file of this machine that becomes the object, to be written to at any place instead of
+    /// by [`Self::write`]; none where the store has no such files. It is asked for before anything
+    /// is written. Once the upload is completed nothing may write to it, whatever came of that.
+    async fn file(&mut self) -> Result<Option<Arc<File>>, StoreError>;
 
     /// Makes the object appear, whole, if its precondition holds now.
     async fn complete(self: Box<Self>) -> Result<Object, StoreError>;

@@ -1,5 +1,6 @@
 //! A store that tells how its operations went.
 
+use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -152,6 +153,10 @@ impl Upload for ObservedUpload {
 
     async fn write(&mut self, bytes: Bytes) -> Result<(), StoreError> {
         self.inner.write(bytes).await
+    }
+
+    async fn file(&mut self) -> Result<Option<Arc<File>>, StoreError> {
+        self.inner.file().await
     }
 
     async fn complete(self: Box<Self>) -> Result<Object, StoreError> {

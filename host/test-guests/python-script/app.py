@@ -1,6 +1,8 @@
 """Does the calls that its input names, as the guest `script` does, and calls one tool, as the
 guest `tools` does: both as the SDK for Python has them."""
 
+import collections
+import csv
 import json
 import pathlib
 
@@ -180,6 +182,22 @@ def natural(step: dict) -> dict:
     return {"caught": caught}
 
 
+def aggregate(step: dict) -> dict:
+    """Flights and minutes of delay of each carrier, of a table in a plain file; also as a table."""
+    flights, delays = collections.Counter(), collections.Counter()
+    with open(step["path"], newline="") as table:
+        for row in csv.DictReader(table):
+            flights[row["carrier"]] += 1
+            if row["arr_delay"] != "NA":
+                delays[row["carrier"]] += int(row["arr_delay"])
+    found = {carrier: [flights[carrier], delays[carrier]] for carrier in sorted(flights)}
+    with open(step["into"], "w", newline="") as table:
+        writer = csv.writer(table)
+        writer.writerow(["carrier", "flights", "delay"])
+        writer.writerows([carrier, *sums] for carrier, sums in found.items())
+    return found
+
+
 VERBS = {
     "read": read,
     "write": lambda step: vars(files.write(step["path"], data(step), **condition(step))),
@@ -199,6 +217,7 @@ VERBS = {
     "half": half,
     "natural": natural,
     "plain": plain,
+    "aggregate": aggregate,
 }
 OPENING = {
     "open-reader": lambda step: files.Reader(step["path"]),

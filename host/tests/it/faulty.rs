@@ -1,5 +1,6 @@
 //! A store that fails when it is told to, and counts what it is asked.
 
+use std::fs::File;
 use std::ops::Range;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -267,6 +268,10 @@ impl Upload for FaultyUpload {
 
     async fn write(&mut self, bytes: Bytes) -> Result<(), StoreError> {
         self.store.run(self.inner.write(bytes)).await
+    }
+
+    async fn file(&mut self) -> Result<Option<Arc<File>>, StoreError> {
+        self.store.run(self.inner.file()).await
     }
 
     async fn complete(self: Box<Self>) -> Result<Object, StoreError> {

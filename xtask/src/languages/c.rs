@@ -32,7 +32,7 @@ fn make(folder: &Path) -> Result<Command> {
 }
 
 /// Finds the compiler, and installs it if there is none.
-fn ensure() -> Result<String> {
+pub(super) fn ensure() -> Result<String> {
     if let Some(version) = VERSIONS
         .iter()
         .find(|version| packages(version).iter().all(|package| is_installed(package)))

@@ -14,6 +14,11 @@ use anyhow::Result;
 use crate::places::Places;
 use crate::shell::step;
 
+/// The compiler of C for guests, installed if there is none.
+pub(crate) fn c_compiler() -> Result<String> {
+    c::ensure()
+}
+
 /// What a guest is written in.
 #[derive(Clone, Copy)]
 pub(crate) enum Language {

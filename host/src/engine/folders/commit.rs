@@ -34,10 +34,7 @@ pub(super) async fn store(space: &Space, file: &OpenFile) -> Answer<Stored> {
     let (Changed::Yes, Some(path)) = (state.changed, state.path.clone()) else {
         return Ok(Stored::There);
     };
-    let when = match &state.stored {
-        Some(stored) => Precondition::IfRevision(stored.revision.clone()),
-        None => Precondition::IfAbsent,
-    };
+    let when = state.condition();
     let is_new = state.stored.is_none();
     match upload(space, &path, when, &mut state).await {
         Ok(file) => {
@@ -107,6 +104,9 @@ async fn upload(
     state: &mut State,
 ) -> Result<space::File, Fault> {
     let gathered = state.gathered().ok_or(Failure::from(ErrorCode::Io))?;
+    if let Some(stored) = gathered.become_stored(path, &when).await? {
+        return Ok(stored?);
+    }
     let size = gathered.size();
     if size <= GATHERED_HELD_BYTES_MAX {
         let whole = usize::try_from(size).unwrap_or(usize::MAX);

@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bytes::Bytes;
 
 use super::error::{Answer, ErrorCode};
-use super::gathered::{Gathered, Gathering};
+use super::gathered::{Gathered, Gathering, Target};
 use crate::limits::FOLDER_READ_BYTES_MAX;
 use crate::space::{self, ErrorCode as Refused, Reader, Space};
+use crate::store::Precondition;
 
 /// A file that is open, or that is not stored yet.
 #[derive(Debug)]
@@ -68,7 +69,9 @@ impl OpenFile {
         gathering: &Arc<Gathering>,
         path: &str,
     ) -> Answer<Arc<Self>> {
-        let content = Content::Gathered(Gathered::new(gathering));
+        let (space_of, when) = (space.clone(), Precondition::IfAbsent);
+        let target = Target { space: space_of, path: path.to_owned(), when };
+        let content = Content::Gathered(Gathered::new(gathering, Some(target)));
         let now_ms = space.now_ms();
         Self::new(space, gathering, path.to_owned(), None, content, Changed::Yes, now_ms)
     }
@@ -156,7 +159,7 @@ impl State {
     }
 
     async fn copied(&mut self, bytes: u64) -> Answer<Gathered> {
-        let mut gathered = Gathered::new(&self.gathering);
+        let mut gathered = Gathered::new(&self.gathering, self.target());
         let end = bytes.min(self.size());
         while gathered.size() < end {
             let at = gathered.size();
@@ -228,20 +231,38 @@ impl State {
         }
     }
 
+    /// The condition under which it is stored: that it is there as it was when it was opened.
+    pub(super) fn condition(&self) -> Precondition {
+        match &self.stored {
+            Some(stored) => Precondition::IfRevision(stored.revision.clone()),
+            None => Precondition::IfAbsent,
+        }
+    }
+
+    fn target(&self) -> Option<Target> {
+        let path = self.path.clone()?;
+        Some(Target { space: self.space.clone(), path, when: self.condition() })
+    }
+
     /// It is what the store has now, by this name and revision.
     pub(super) fn now_stored(&mut self, file: space::File) {
         self.modified_ms = file.modified_ms;
         self.path = Some(file.path.clone());
         self.stored = Some(file);
         self.changed = Changed::No;
-        if let Content::Stored(reader) = &mut self.content {
-            *reader = None;
+        let target = self.target();
+        match &mut self.content {
+            Content::Stored(reader) => *reader = None,
+            Content::Gathered(gathered) if gathered.is_stored() => {
+                self.content = Content::Stored(None);
+            }
+            Content::Gathered(gathered) => gathered.aim(target),
         }
     }
 
     /// It is in the store no longer, and stays for those who have it open.
     pub(super) async fn remove(&mut self) -> Answer<()> {
-        self.gather(u64::MAX).await?;
+        self.gather(u64::MAX).await?.aim(None);
         self.path = None;
         self.stored = None;
         self.changed = Changed::No;

@@ -1,8 +1,9 @@
-//! Bytes of a file that is being written, until they are stored: in memory while they are few, in an
-//! unlinked temporary file of the host once they are many.
+//! Bytes of a file that is being written, until they are stored: in memory while they are few, and
+//! once they are many in a file: one that becomes the store's own, where it keeps files of this
+//! machine, or else an unlinked temporary one.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Seek};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,6 +15,8 @@ use tokio::task::spawn_blocking;
 use super::error::{Answer, ErrorCode};
 use crate::buffer::Buffer;
 use crate::limits::{GATHERED_HELD_BYTES_MAX, GATHERED_PIECE_BYTES, Limits};
+use crate::space::{self, Draft, Space};
+use crate::store::Precondition;
 
 /// Pieces that are at least so long are kept as they came, shorter ones are put together, in bytes.
 const WHOLE_BYTES_MIN: usize = 32 << 10;
@@ -143,15 +146,34 @@ impl Piece {
 #[derive(Debug)]
 enum Place {
     Memory(Vec<u8>),
-    File(Arc<File>),
+    File(Spilled),
     /// A call that moved it was broken off: what is there is not known.
     Lost,
+    /// It became what the store has.
+    Stored,
+}
+
+/// A file that is written to at any place.
+#[derive(Debug)]
+struct Spilled {
+    file: Arc<File>,
+    /// What it becomes; none if it is an unlinked file of the host's, whose bytes are copied.
+    draft: Option<Draft>,
+}
+
+/// Where what is gathered is to be stored, if it is as it was then.
+#[derive(Clone, Debug)]
+pub(super) struct Target {
+    pub(super) space: Space,
+    pub(super) path: String,
+    pub(super) when: Precondition,
 }
 
 /// The content of one file.
 #[derive(Debug)]
 pub(super) struct Gathered {
     gathering: Arc<Gathering>,
+    target: Option<Target>,
     place: Place,
     size: u64,
     all: Taken,
@@ -163,9 +185,10 @@ pub(super) struct Gathered {
 }
 
 impl Gathered {
-    /// No bytes.
-    pub(super) fn new(gathering: &Arc<Gathering>) -> Self {
+    /// No bytes, for a target; none if they are to be stored nowhere.
+    pub(super) fn new(gathering: &Arc<Gathering>, target: Option<Target>) -> Self {
         Self {
+            target,
             place: Place::Memory(Vec::new()),
             size: 0,
             all: Taken::none(&gathering.all),
@@ -179,6 +202,48 @@ impl Gathered {
 
     pub(super) fn size(&self) -> u64 {
         self.size
+    }
+
+    /// From now on it is to be stored there.
+    pub(super) fn aim(&mut self, target: Option<Target>) {
+        self.target = target;
+    }
+
+    /// Whether its bytes are what the store has, and no longer here.
+    pub(super) fn is_stored(&self) -> bool {
+        matches!(self.place, Place::Stored)
+    }
+
+    /// Stores it by making its file the store's, where it was gathered in one that becomes it
+    /// under this condition; none where its bytes have to be copied. When that fails they are here
+    /// as before.
+    pub(super) async fn become_stored(
+        &mut self,
+        path: &str,
+        when: &Precondition,
+    ) -> Answer<Option<Result<space::File, space::Error>>> {
+        self.settle().await?;
+        let is_due = |draft: &Draft| draft.is_of(path, when);
+        if !matches!(&self.place, Place::File(Spilled { draft: Some(draft), .. }) if is_due(draft))
+        {
+            return Ok(None);
+        }
+        // A call that is dropped leaves it lost: nothing writes to a file that may be the store's.
+        let place = std::mem::replace(&mut self.place, Place::Lost);
+        let Place::File(Spilled { file, draft: Some(draft) }) = place else { return Ok(None) };
+        let (whole, size) = (file.clone(), self.size);
+        blocking(move || whole.set_len(size)).await?;
+        let finished = draft.finish().await;
+        self.place = match &finished {
+            Ok(_) => Place::Stored,
+            // It may be the store's all the same, which nothing may write to.
+            Err(_) => {
+                let folder = self.gathering.host.folder.clone();
+                let file = blocking(move || copied(&file, folder)).await?;
+                Place::File(Spilled { file, draft: None })
+            }
+        };
+        Ok(Some(finished))
     }
 
     /// How many bytes it takes at once; none if it has to be [settled](Self::settle) first.
@@ -253,25 +318,38 @@ impl Gathered {
     pub(super) async fn settle(&mut self) -> Answer<()> {
         if self.pending.is_empty() {
             return match self.place {
-                Place::Lost => Err(ErrorCode::Io.into()),
+                Place::Lost | Place::Stored => Err(ErrorCode::Io.into()),
                 Place::Memory(_) | Place::File(_) => Ok(()),
             };
         }
+        let draft = self.draft().await;
         let pending = std::mem::take(&mut self.pending);
         // A call that is dropped, or fails, leaves it lost.
         let place = std::mem::replace(&mut self.place, Place::Lost);
         let folder = self.gathering.host.folder.clone();
-        let file = blocking(move || {
-            let file = in_file(place, folder)?;
+        let spilled = blocking(move || {
+            let spilled = in_file(place, draft, folder)?;
+            let file = &spilled.file;
             pending.iter().try_for_each(|piece| file.write_all_at(&piece.bytes, piece.offset))?;
-            Ok(file)
+            Ok(spilled)
         });
-        let file = file.await;
+        let spilled = spilled.await;
         self.pending_bytes = 0;
         self.pending_held.become_bytes(0);
         self.held.become_bytes(0);
-        self.place = Place::File(file?);
+        self.place = Place::File(spilled?);
         Ok(())
+    }
+
+    /// What is to become the file, for what is still in memory.
+    async fn draft(&mut self) -> Option<Draft> {
+        let (Place::Memory(_), Some(target)) = (&self.place, &self.target) else { return None };
+        let draft = target.space.draft(&target.path, target.when.clone()).await;
+        // Without one its bytes are gathered elsewhere, and told of when they are stored.
+        draft.unwrap_or_else(|error| {
+            tracing::debug!(%error, "a file is gathered beside its store");
+            None
+        })
     }
 
     /// Up to `length` bytes from an offset; fewer only at the end.
@@ -288,11 +366,11 @@ impl Gathered {
                 let end = start.saturating_add(length).min(memory.len());
                 Ok(Bytes::copy_from_slice(&memory[start..end]))
             }
-            Place::File(file) => {
+            Place::File(Spilled { file, .. }) => {
                 let file = file.clone();
                 blocking(move || read_at(&file, offset, length)).await
             }
-            Place::Lost => Err(ErrorCode::Io.into()),
+            Place::Lost | Place::Stored => Err(ErrorCode::Io.into()),
         }
     }
 
@@ -307,14 +385,15 @@ impl Gathered {
             self.size = size;
             return Ok(());
         }
+        let draft = self.draft().await;
         let place = std::mem::replace(&mut self.place, Place::Lost);
         let folder = self.gathering.host.folder.clone();
-        let file = blocking(move || {
-            let file = in_file(place, folder)?;
-            file.set_len(size)?;
-            Ok(file)
+        let spilled = blocking(move || {
+            let spilled = in_file(place, draft, folder)?;
+            spilled.file.set_len(size)?;
+            Ok(spilled)
         });
-        self.place = Place::File(file.await?);
+        self.place = Place::File(spilled.await?);
         self.held.become_bytes(0);
         self.size = size;
         Ok(())
@@ -328,20 +407,36 @@ async fn blocking<T: Send + 'static>(
     Ok(done.unwrap_or_else(|panic| Err(io::Error::other(panic)))?)
 }
 
-/// The temporary file; nobody finds it by a name, and it goes with whoever holds it.
-fn in_file(place: Place, folder: Option<PathBuf>) -> io::Result<Arc<File>> {
+/// The file that it is in from now on: the draft's, if there is one.
+fn in_file(place: Place, draft: Option<Draft>, folder: Option<PathBuf>) -> io::Result<Spilled> {
     match place {
-        Place::File(file) => Ok(file),
+        Place::File(spilled) => Ok(spilled),
         Place::Memory(memory) => {
-            let file = match folder {
-                Some(folder) => tempfile::tempfile_in(folder)?,
-                None => tempfile::tempfile()?,
+            let file = match &draft {
+                Some(draft) => draft.file().clone(),
+                None => Arc::new(temporary(folder)?),
             };
             file.write_all_at(&memory, 0)?;
-            Ok(Arc::new(file))
+            Ok(Spilled { file, draft })
         }
-        Place::Lost => Err(io::Error::other("what was written is lost")),
+        Place::Lost | Place::Stored => Err(io::Error::other("what was written is lost")),
     }
+}
+
+/// A temporary file; nobody finds it by a name, and it goes with whoever holds it.
+fn temporary(folder: Option<PathBuf>) -> io::Result<File> {
+    match folder {
+        Some(folder) => tempfile::tempfile_in(folder),
+        None => tempfile::tempfile(),
+    }
+}
+
+/// A temporary file with the bytes of another one.
+fn copied(mut file: &File, folder: Option<PathBuf>) -> io::Result<Arc<File>> {
+    let mut copy = temporary(folder)?;
+    file.rewind()?;
+    io::copy(&mut file, &mut copy)?;
+    Ok(Arc::new(copy))
 }
 
 fn read_at(file: &File, offset: u64, length: usize) -> io::Result<Bytes> {

@@ -23,7 +23,7 @@ use crate::store::{Object, StoreError};
 pub(super) struct TemporaryFile {
     disk: Arc<Disk>,
     name: String,
-    file: File,
+    file: Arc<File>,
     state: State,
 }
 
@@ -60,9 +60,10 @@ impl TemporaryFile {
     /// An empty one.
     pub(super) fn create(disk: &Arc<Disk>, lead: &Lead) -> Result<Self, StoreError> {
         let name = format!("{}.{}", lead.0, Uuid::new_v4().simple());
-        let options = OpenOptions::new().write(true).create_new(true).to_owned();
+        let options = OpenOptions::new().read(true).write(true).create_new(true).to_owned();
         let file = disk.temporary.open_with(&name, &options);
         let file = file.map_err(unchanged("creating a temporary file"))?.into_std();
+        let file = Arc::new(file);
         Ok(Self { disk: Arc::clone(disk), name, file, state: State::Temporary })
     }
 
@@ -74,6 +75,11 @@ impl TemporaryFile {
     /// To be written to.
     pub(super) fn file(&self) -> &File {
         &self.file
+    }
+
+    /// To be written to by somebody else.
+    pub(super) fn shared(&self) -> Arc<File> {
+        Arc::clone(&self.file)
     }
 
     /// Gives it the time that its revision is made of, and returns once all of it is durable.

@@ -1,6 +1,7 @@
 //! An object being written into a temporary file: by a thread for blocking work, in large
 //! pieces, while the caller brings the next ones.
 
+use std::fs::File;
 use std::io::{self, Write};
 use std::sync::Arc;
 
@@ -117,6 +118,17 @@ impl Upload for LocalUpload {
             stage => stage,
         };
         Ok(())
+    }
+
+    async fn file(&mut self) -> Result<Option<Arc<File>>, StoreError> {
+        let file = land(self.take()?).await?;
+        let (disk, lead) = (Arc::clone(&self.disk), Lead::of(&self.key));
+        let pieces = self.gathered.take();
+        let made = spawn_blocking(move || append(&disk, (file, &lead), &pieces)).await;
+        let made = made.unwrap_or_else(|panic| Err(StoreError::unchanged(panic)))?;
+        let file = made.shared();
+        self.stage = Stage::Idle(Some(made));
+        Ok(Some(file))
     }
 
     async fn complete(mut self: Box<Self>) -> Result<Object, StoreError> {

@@ -2,6 +2,7 @@
 //! others are on their way.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -304,6 +305,10 @@ impl Upload for S3Upload {
                 Err(error)
             }
         }
+    }
+
+    async fn file(&mut self) -> Result<Option<Arc<File>>, StoreError> {
+        Ok(None)
     }
 
     async fn complete(mut self: Box<Self>) -> Result<Object, StoreError> {

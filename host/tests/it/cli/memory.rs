@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use super::harness::{Machine, guest_or_skip};
+use super::harness::{Machine, guest, guest_or_skip, skip};
 
 const MIB: u64 = 1 << 20;
 /// More than an idle host holds, in bytes.
@@ -102,4 +102,43 @@ pub(in super::super) fn stays_flat(machine: &Machine, environment: &[(&str, Stri
 #[test]
 fn a_directory_takes_large_files_in_little_memory() {
     stays_flat(&Machine::new(), &[]);
+}
+
+/// A program of plain files copies a large one, and neither its own memory nor the host's follows the
+/// size.
+#[test]
+fn a_program_copies_a_large_file_in_little_memory() {
+    let Some(program) = guest("folders") else {
+        return skip("a_program_copies_a_large_file_in_little_memory", "the programs");
+    };
+    let machine = Machine::new();
+    let run = |steps: serde_json::Value| {
+        let steps = steps.to_string();
+        let words = ["run", &program, "--input", &steps, "--json", "-w", "w", "-a", "a", "-s", "s"];
+        let mut child = machine.command(&words).stdout(Stdio::piped()).spawn().unwrap();
+        let mut output = child.stdout.take().unwrap();
+        let told = std::thread::spawn(move || {
+            let mut told = String::new();
+            output.read_to_string(&mut told).unwrap();
+            serde_json::from_str::<serde_json::Value>(&told).unwrap()
+        });
+        let held = watch(child);
+        (told.join().unwrap(), held)
+    };
+    let (size, nothing) = (size(), serde_json::json!([["ls", "/session"]]));
+    let (_, _compiling) = run(nothing.clone());
+    let (_, idle) = run(nothing);
+    let (told, held) = run(serde_json::json!([
+        ["fill", "/session/large", size],
+        ["copy-large", "/session/large", "/agent/copy"],
+        ["stat", "/agent/copy"],
+    ]));
+    let reply = told["reply"].as_str().unwrap();
+    assert!(reply.contains(&format!(r#"{{"kind":"file","size":{size}}}"#)), "{told}");
+    let guest = told["usage"]["guest_memory_bytes"].as_u64().unwrap();
+    eprintln!("a copy of {} MiB: {} MiB in the guest", size / MIB, guest / MIB);
+    assert!(guest < 4 * MIB, "{guest}");
+    let added = held.saturating_sub(idle);
+    eprintln!("{} MiB above {} MiB idle", added / MIB, idle / MIB);
+    assert!(added < ADDED_MAX, "a copy holds {} MiB more than an idle host", added / MIB);
 }

@@ -69,6 +69,7 @@ macro_rules! conformance {
                 uploads::an_upload_without_bytes_is_an_empty_object,
                 uploads::pieces_of_any_size_come_together,
                 uploads::of_two_uploads_the_later_completion_stays,
+                uploads::a_file_of_an_upload_becomes_the_object,
                 names::every_legal_name_is_held,
                 names::twins_are_two_or_refused,
                 names::the_longest_key_is_held,

@@ -1,5 +1,7 @@
 //! Uploads: nothing until completion, all of it after, and nothing of one given up.
 
+use std::os::unix::fs::FileExt as _;
+
 use bailiwick::store::{Depth, Precondition, StoreError};
 use bytes::Bytes;
 
@@ -155,4 +157,45 @@ pub(crate) async fn of_two_uploads_the_later_completion_stays(subject: &Subject)
     let last = first.complete().await.unwrap();
     assert_eq!(subject.store.head(&key).await.unwrap().revision, last.revision);
     assert!(read_whole(&*subject.store, &key).await[..1 << 20] == content(0, 1 << 20));
+}
+
+/// Where an upload has a file of this machine, that file becomes the object, however it was written
+/// to, under the same conditions; one that is given up leaves nothing. Where it has none, it goes on
+/// as any other.
+pub(crate) async fn a_file_of_an_upload_becomes_the_object(subject: &Subject) {
+    let place = Place::new();
+    let (key, whole) = (place.key("a/written"), content(1, 3 << 20));
+    let mut upload = subject.store.upload(&key, Precondition::Always).await.unwrap();
+    match upload.file().await.unwrap() {
+        Some(file) => {
+            for start in [2 << 20, 0, 1 << 20] {
+                file.write_all_at(&whole[start..start + (1 << 20)], start as u64).unwrap();
+            }
+            let mut first = [0; 100];
+            file.read_exact_at(&mut first, 0).unwrap();
+            assert!(whole.starts_with(&first));
+        }
+        None => upload.write(whole.clone()).await.unwrap(),
+    }
+    assert!(matches!(subject.store.head(&key).await, Err(StoreError::NotFound)));
+    let object = upload.complete().await.unwrap();
+    assert_eq!(object.size, 3 << 20);
+    assert_eq!(subject.store.head(&key).await.unwrap().revision, object.revision);
+    assert!(read_whole(&*subject.store, &key).await == whole);
+
+    let late = Precondition::IfRevision(object.revision.clone());
+    subject.put(&key, "meanwhile").await;
+    for end in ["completed", "dropped"] {
+        let mut upload = subject.store.upload(&key, late.clone()).await.unwrap();
+        let Some(file) = upload.file().await.unwrap() else { return };
+        file.write_all_at(b"too late", 0).unwrap();
+        if end == "completed" {
+            let answer = upload.complete().await;
+            assert!(matches!(answer, Err(StoreError::PreconditionFailed)), "{answer:?}");
+        } else {
+            drop(upload);
+        }
+        assert_eq!(read_whole(&*subject.store, &key).await, "meanwhile");
+    }
+    subject.assert_nothing_left().await;
 }

@@ -1,9 +1,16 @@
 //! Guests in Python: the example does what its page says, and the SDK has the verbs of the
 //! contract under Python's own habits.
 
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use bailiwick::engine::{Cancel, End, Request};
+use bailiwick::limits::Limits;
+use bailiwick::scope::{Access, Grant};
+use bailiwick::store::Precondition;
+use rand::rngs::SmallRng;
+use rand::{RngExt as _, SeedableRng as _};
 use serde_json::{Value, json};
 
 use super::{Host, Recorder, limits};
@@ -155,4 +162,63 @@ async fn an_exception_is_a_failure_that_is_logged() {
     assert!(lines.join("\n").contains("app.py:"), "{lines:?}");
     let end = host.run(&guest, r#"[{"do": "sing"}]"#).await.end;
     assert_eq!(end, End::GuestError("`sing` is no step".to_owned()));
+}
+
+/// A table of flights as the public one of New York's is: 336,776 rows, 31 MB, with 19 columns.
+fn flights() -> (String, BTreeMap<String, [i64; 2]>) {
+    const CARRIERS: [&str; 16] = [
+        "9E", "AA", "AS", "B6", "DL", "EV", "F9", "FL", "HA", "MQ", "OO", "UA", "US", "VX", "WN",
+        "YV",
+    ];
+    let mut table = String::from(
+        "year,month,day,dep_time,sched_dep_time,dep_delay,arr_time,sched_arr_time,arr_delay,\
+         carrier,flight,tailnum,origin,dest,air_time,distance,hour,minute,time_hour\n",
+    );
+    let mut sums = BTreeMap::new();
+    let mut random = SmallRng::seed_from_u64(2013);
+    for row in 0..336_776_u32 {
+        let (month, day) = (row / 28_065 + 1, row % 28 + 1);
+        let carrier = CARRIERS[random.random_range(0..CARRIERS.len())];
+        let delay = random.random_range(-80..1_200_i64);
+        let [flights, minutes] = sums.entry(carrier.to_owned()).or_insert([0, 0]);
+        *flights += 1;
+        let told = if row % 36 == 0 { "NA".to_owned() } else { delay.to_string() };
+        *minutes += if row % 36 == 0 { 0 } else { delay };
+        let number = random.random_range(1..8_500);
+        writeln!(
+            table,
+            "2013,{month},{day},517,515,2,830,819,{told},{carrier},{number},N{number}UA,EWR,IAH,\
+             227,1400,5,15,2013-{month:02}-{day:02}T10:00:00Z",
+        )
+        .unwrap();
+    }
+    (table, sums)
+}
+
+/// A table of 31 MB is aggregated with the standard library alone, out of a plain file of the
+/// workspace's, in a quarter of the memory that a turn may have.
+#[tokio::test]
+async fn a_large_table_is_aggregated_in_a_turns_memory() {
+    let Some(bytes) = program("python-script") else { return };
+    let host = Host::new(Limits { turn_ms_max: 300_000, ..limits() });
+    let (table, sums) = flights();
+    assert!(table.len() > 28_000_000, "{}", table.len());
+    let publisher = host.granted(Grant { workspace: Some(Access::ReadWrite), ..Grant::default() });
+    let mut writer =
+        publisher.open_writer("workspace/flights.csv", Precondition::Always).await.unwrap();
+    for piece in table.as_bytes().chunks(1 << 20) {
+        writer.write(piece.to_vec().into()).await.unwrap();
+    }
+    writer.finish().await.unwrap();
+    let steps =
+        json!([{"do": "aggregate", "path": "/workspace/flights.csv", "into": "/agent/sums.csv"}]);
+    let guest = host.load(&bytes).await;
+    let report = host.run(&guest, &steps.to_string()).await;
+    let End::Reply(reply) = report.end else { panic!("{:?}", report.end) };
+    let came: Value = serde_json::from_str(&reply).unwrap();
+    assert_eq!(came, json!([{ "ok": sums }]));
+    let held = report.usage.guest_memory_bytes;
+    assert!(held < 64 << 20, "{} MiB", held >> 20);
+    let sums = host.space().read("agent/sums.csv", 0, 1_000).await.unwrap().bytes;
+    assert!(sums.starts_with(b"carrier,flights,delay\r\n9E,"), "{sums:?}");
 }

@@ -1,5 +1,6 @@
 //! Scopes as folders: programs of plain files, over each kind of store.
 
+mod database;
 mod ending;
 mod hostile;
 mod limits;
@@ -61,6 +62,13 @@ impl Ground {
 
     fn with(limits: Limits) -> Option<Self> {
         Self::over("memory", Arc::new(MemoryStore::new(Arc::new(SystemClock))), limits)
+    }
+
+    /// Over a directory, which is there for as long as somebody has it.
+    fn in_directory() -> Option<(Self, tempfile::TempDir)> {
+        let folder = tempfile::tempdir().unwrap();
+        let local = LocalStore::open_ambient(folder.path(), Arc::new(SystemClock)).unwrap();
+        Some((Self::over("directory", Arc::new(local), bounds())?, folder))
     }
 
     /// One over each kind of store.

@@ -188,3 +188,100 @@ async fn a_file_that_cannot_be_stored_is_told() {
     assert_eq!(unstored.why, UnstoredWhy::Failed { reason: "io".to_owned() });
     assert!(ground.space().stat("agent/a").await.is_err());
 }
+
+/// A large file that is written into from everywhere, and cut off, is stored as it was by then, over
+/// each kind of store; and so is what is written to it after a sync.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_large_file_is_written_to_anywhere() {
+    let (piece, size) = ("0123456789abcdef".repeat(8 << 10), 128 << 10);
+    for ground in Ground::each().await {
+        let mut steps = vec![json!(["h-open", "a", "/agent/a", "rwct"])];
+        for _ in 0..24 {
+            steps.push(json!(["h-write", "a", piece]));
+        }
+        steps.push(json!(["h-seek", "a", 5]));
+        steps.push(json!(["h-write", "a", "early"]));
+        steps.push(json!(["h-truncate", "a", 20 * size + 3]));
+        steps.push(json!(["h-sync", "a"]));
+        steps.push(json!(["h-seek", "a", 2 * size]));
+        steps.push(json!(["h-write", "a", "later"]));
+        steps.push(json!(["h-close", "a"]));
+        ground.run(steps.into()).await;
+        let space = ground.space();
+        assert_eq!(space.stat("agent/a").await.unwrap().size, 20 * size + 3, "{}", ground.name);
+        for (at, wanted) in [
+            (0, "01234earlyabcdef"),
+            (2 * size - 3, "deflater56789abc"),
+            (20 * size - 13, "3456789abcdef012"),
+        ] {
+            let read = space.read("agent/a", at, 16).await.unwrap().bytes;
+            assert_eq!(read, wanted, "{}", ground.name);
+        }
+    }
+}
+
+/// Over a directory, where a large file becomes the store's as it is: however its storing fails, its
+/// bytes are stored by the next try or told to be lost, nothing is written to a file that was stored,
+/// and nothing is left beside.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_large_file_survives_a_directory_that_fails() {
+    const SIZE: u64 = 3 << 20;
+    for nth in 0..8 {
+        for fault in [Fault::Before, Fault::After] {
+            let Some((ground, folder)) = Ground::in_directory() else { return };
+            ground.world.store.plan(Plan::Nth(nth, fault));
+            let report = ground
+                .report(json!([
+                    ["h-open", "a", "/agent/a", "wct"],
+                    ["h-truncate", "a", SIZE],
+                    ["h-sync", "a"],
+                    ["h-write", "a", "changed"],
+                    ["h-close", "a"],
+                ]))
+                .await;
+            ground.world.store.plan(Plan::None);
+            let End::Reply(reply) = &report.end else { panic!("{nth} {fault:?}: {report:?}") };
+            let was_opened = reply.starts_with(r#"[{"ok""#);
+            let space = ground.space();
+            let listed = space.list("agent", Depth::All, None, 10).await.unwrap();
+            assert_eq!(listed.files.is_empty(), !was_opened, "{nth} {fault:?}: {report:?}");
+            // What was written last is at its path, or beside it, or told.
+            let mut last = 0;
+            for file in &listed.files {
+                assert_eq!(file.size, SIZE, "{nth} {fault:?}: {report:?}");
+                let start = space.read(&file.path, 0, 7).await.unwrap().bytes;
+                assert!(start == "changed" || start == "\0\0\0\0\0\0\0", "{start:?}");
+                last += usize::from(start == "changed");
+            }
+            let is_told = !report.unstored.is_empty() || reply.contains("error");
+            assert!(last > 0 || is_told, "{nth} {fault:?}: {report:?}");
+            nothing_is_left(&folder).await;
+        }
+    }
+}
+
+/// A turn that traps leaves nothing of a large file that it had not closed, in a directory as well.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_trap_leaves_nothing_of_a_large_file() {
+    let Some((ground, folder)) = Ground::in_directory() else { return };
+    let report = ground
+        .report(json!([
+            ["h-open", "a", "/agent/a", "wct"],
+            ["h-truncate", "a", 3 << 20],
+            ["h-write", "a", "never closed"],
+            ["trap"],
+        ]))
+        .await;
+    assert!(matches!(report.end, End::Trapped(_)), "{:?}", report.end);
+    assert!(ground.space().list("agent", Depth::All, None, 10).await.unwrap().files.is_empty());
+    nothing_is_left(&folder).await;
+}
+
+/// Waits until a directory has no file that is being written: a thread that no turn waits for
+/// removes it.
+async fn nothing_is_left(folder: &tempfile::TempDir) {
+    let temporary = folder.path().join(".bailiwick-tmp");
+    while temporary.read_dir().unwrap().count() > 0 {
+        tokio::task::yield_now().await;
+    }
+}

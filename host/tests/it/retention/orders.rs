@@ -5,6 +5,7 @@
 //! Whatever the order: a file that was acknowledged is there unless its session went later, nothing
 //! is there once it is proved that nothing is, and what was proved once is proved no second time.
 
+use std::fs::File;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
@@ -173,6 +174,10 @@ impl Upload for GatedUpload {
 
     async fn write(&mut self, bytes: Bytes) -> Result<(), StoreError> {
         self.inner.write(bytes).await
+    }
+
+    async fn file(&mut self) -> Result<Option<Arc<File>>, StoreError> {
+        self.inner.file().await
     }
 
     async fn complete(self: Box<Self>) -> Result<Object, StoreError> {

@@ -23,7 +23,7 @@ async fn what_is_gathered_reads_as_it_was_written() {
     let mut random = SmallRng::seed_from_u64(7);
     for held in [0, 10_000, GATHERED_HELD_BYTES_MAX] {
         let limits = Limits { turn_gathered_held_bytes_max: held, ..Limits::default() };
-        let mut gathered = Gathered::new(&gathering(limits));
+        let mut gathered = Gathered::new(&gathering(limits), None);
         let mut model = Vec::new();
         for step in 0..300_u32 {
             let at = random.random_range(0..60_000_usize);
@@ -65,9 +65,9 @@ async fn what_is_gathered_is_bounded() {
             ..Limits::default()
         };
         let gathering = gathering(limits);
-        let mut first = Gathered::new(&gathering);
+        let mut first = Gathered::new(&gathering, None);
         first.write(0, vec![1; 60_000].into()).unwrap();
-        let mut second = Gathered::new(&gathering);
+        let mut second = Gathered::new(&gathering, None);
         let refused = code(second.write(0, vec![2; 40_001].into()));
         assert_eq!(refused, Some(ErrorCode::InsufficientSpace));
         // Holes count as what they would be if they were stored.
@@ -89,7 +89,7 @@ async fn what_waits_in_memory_is_bounded() {
     const HELD: u64 = 100_000;
     let limits = Limits { turn_gathered_held_bytes_max: HELD, ..Limits::default() };
     let gathering = gathering(limits);
-    let mut files: Vec<_> = (0..100).map(|_| Gathered::new(&gathering)).collect();
+    let mut files: Vec<_> = (0..100).map(|_| Gathered::new(&gathering, None)).collect();
     for round in 0..200_u64 {
         for file in &mut files {
             if file.room() == 0 {
@@ -116,7 +116,7 @@ async fn what_waits_in_memory_is_bounded() {
 #[tokio::test]
 async fn a_number_that_no_file_has_is_refused() {
     let limits = Limits { turn_gathered_bytes_max: u64::MAX, ..Limits::default() };
-    let mut gathered = Gathered::new(&gathering(limits));
+    let mut gathered = Gathered::new(&gathering(limits), None);
     let one = || Bytes::from_static(b"x");
     assert_eq!(code(gathered.write(u64::MAX, one())), Some(ErrorCode::FileTooLarge));
     assert_eq!(code(gathered.write(i64::MAX as u64, one())), Some(ErrorCode::FileTooLarge));
