@@ -114,7 +114,8 @@ impl EmptyCalls {
     }
 }
 
-fn yielding<T: 'static>(store: &mut Store<T>) {
+/// Lets an epoch pass without a trap.
+pub(crate) fn yielding<T: 'static>(store: &mut Store<T>) {
     store.set_epoch_deadline(1 << 40);
     store.epoch_deadline_async_yield_and_update(1 << 40);
 }

@@ -10,6 +10,7 @@ mod figure;
 mod machine;
 mod ours;
 mod picture;
+mod plain;
 mod race;
 mod report;
 mod server;

@@ -58,6 +58,16 @@ impl Host {
         Self::new(setting, Arc::new(store)).await
     }
 
+    /// Over a directory, with a program of plain files.
+    pub(crate) async fn program_in_directory(
+        setting: &Setting,
+        folder: &Path,
+        program: &str,
+    ) -> Result<Self> {
+        let store = LocalStore::open_ambient(folder, Arc::new(SystemClock))?;
+        Self::with_guest(setting, Arc::new(store), program).await
+    }
+
     /// A space of the first session.
     pub(crate) fn space(&self) -> Space {
         self.space_of(coordinates(1))

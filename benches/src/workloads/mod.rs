@@ -7,6 +7,7 @@ use crate::figure::Figure;
 use crate::setting::Setting;
 
 mod deleting;
+mod folders;
 mod growth;
 mod host_calls;
 mod key_value;
@@ -54,6 +55,7 @@ pub(crate) fn all() -> Vec<Workload> {
         small_s3::WORKLOAD,
         large_s3::WORKLOAD,
         large_directory::WORKLOAD,
+        folders::WORKLOAD,
         scope_check::WORKLOAD,
         start::WORKLOAD,
         many_turns::WORKLOAD,
