@@ -15,7 +15,7 @@ use bailiwick::limits::{EVENTS_PAGE_MAX, Limits, TURN_RETRIES_MAX};
 use bailiwick::scope::{AgentId, Sha256};
 use bailiwick::space::Storage;
 use bailiwick::store::LocalStore;
-use bailiwick::worker::{Worker, WorkerOptions};
+use bailiwick::worker::{Mounting, Worker, WorkerOptions};
 use sha2::Digest;
 use uuid::Uuid;
 
@@ -92,6 +92,7 @@ impl Platform {
             storage: self.storage.clone(),
             host: Uuid::new_v4().to_string(),
             turns_max: TURNS_MAX,
+            mounting: Mounting::BestEffort,
         });
         worker.run(stop, patience).await;
         self.storage.settled(patience).await;

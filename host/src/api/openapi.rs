@@ -250,6 +250,11 @@ impl Shape {
                 refused: &["413", "415"],
                 ..Self::default()
             },
+            ("GET", "guidance") => Self {
+                answer: answer(object(&[("guidance", string())])),
+                done: &["200"],
+                ..Self::default()
+            },
             ("GET", "turns") => Self {
                 query: vec![("after", integer()), ("limit", integer())],
                 answer: answer(object(&[("turns", list_of(reference("Turn")))])),

@@ -69,6 +69,7 @@ fn conversation() -> Routes {
         .post("/turns/{turn}/answer", "Answers a turn's question", turns::answer)
         .post("/turns/{turn}/cancel", "Stops a turn", turns::cancel)
         .get("/events", "Sends what happened and what happens, as it does", turns::events)
+        .get("/guidance", "Says to a model which places a turn has", turns::guidance)
         .get("/receipts", "Lists what was promoted, and by whom", receipts::of_session)
         .get("/wakeups", "Lists what wakes the session, and what did", turns::wakeups)
         .post("/wakeups", "Wakes the session later, once or again and again", turns::wake)

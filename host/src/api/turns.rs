@@ -114,6 +114,13 @@ pub(super) struct TurnsOptions {
     limit: Option<u32>,
 }
 
+/// `GET …/guidance`
+pub(super) async fn guidance(
+    conversation: Conversation<Reading>,
+) -> Result<Answer<Value>, Problem> {
+    Ok(Answer(json!({ "guidance": conversation.guidance().await? })))
+}
+
 /// `GET …/turns`
 pub(super) async fn list(
     conversation: Conversation<Reading>,

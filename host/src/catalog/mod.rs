@@ -45,6 +45,7 @@ mod turn;
 mod turns;
 mod wakeups;
 mod watch;
+mod welcome;
 
 pub use claims::{Claimed, Standing};
 pub use components::{AgentComponent, Snapshot};

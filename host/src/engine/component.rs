@@ -23,6 +23,14 @@ impl Component {
     }
 }
 
+impl Component {
+    /// Whether it may use its scopes as folders.
+    pub fn has_folders(&self) -> bool {
+        let imports = names(self.guest().compiled()).0;
+        imports.iter().any(|name| name.starts_with("wasi:filesystem/preopens@0.2"))
+    }
+}
+
 impl std::fmt::Debug for Component {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self.guest() {
@@ -44,6 +52,14 @@ pub(super) enum Guest {
 }
 
 impl Guest {
+    fn compiled(&self) -> &wasmtime::component::Component {
+        match self {
+            Self::Turn(guest) => guest.instance_pre().component(),
+            Self::AsyncTurn(guest) => guest.instance_pre().component(),
+            Self::Command(guest) => guest.instance_pre().component(),
+        }
+    }
+
     /// The engine that it was compiled by.
     pub(super) fn engine(&self) -> &wasmtime::Engine {
         match self {

@@ -11,6 +11,7 @@ use wasmtime::component::{HasData, Linker};
 use super::cancel::Cancel;
 use super::state::TurnState;
 use crate::scope::Coordinates;
+use crate::space::{Guidance, Space, Unmounted};
 
 /// An interface of an embedder's own, such as a language model.
 ///
@@ -48,6 +49,8 @@ pub struct Beginning<'a> {
     pub coordinates: &'a Coordinates,
     /// By what it is asked to stop.
     pub cancel: &'a Cancel,
+    /// What its program finds, and what could not be set up for it: for what a model is told.
+    pub guidance: &'a Guidance,
 }
 
 /// What `bindgen!` calls the data of an import: `None` in a turn that does not have it.
@@ -74,8 +77,13 @@ impl Imports {
         self.0.iter().try_for_each(|import| import.link(linker))
     }
 
-    pub(super) fn begin(&self, turn: &Beginning<'_>) -> Offers {
-        Offers(self.0.iter().filter_map(|import| import.begin(turn)).collect())
+    pub(super) fn begin(&self, space: &Space, cancel: &Cancel, unmounted: &[Unmounted]) -> Offers {
+        if self.0.is_empty() {
+            return Offers::default();
+        }
+        let guidance = Guidance { unmounted: unmounted.to_vec(), ..space.guidance() };
+        let turn = Beginning { coordinates: space.coordinates(), cancel, guidance: &guidance };
+        Offers(self.0.iter().filter_map(|import| import.begin(&turn)).collect())
     }
 }
 

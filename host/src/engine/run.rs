@@ -14,7 +14,6 @@ use super::bindings::exports::bailiwick::agent::turn as contract;
 use super::component::Guest;
 use super::ending::host_panicked;
 use super::folders::{Folders, Publish, Unstored};
-use super::import::Beginning;
 use super::journal::Journal;
 use super::limiter::Limiter;
 use super::state::TurnState;
@@ -89,9 +88,14 @@ impl Engine {
                 Some(Calls::new(limits, self.guest_memory())),
             ),
         };
-        let folders = Folders::new(space.clone(), journal.clone(), limits, self.gathering());
-        let beginning = Beginning { coordinates: space.coordinates(), cancel: &cancel };
-        let offers = self.imports().begin(&beginning);
+        let folders = Folders::new(
+            space.clone(),
+            journal.clone(),
+            limits,
+            self.gathering(),
+            request.unmounted.clone(),
+        );
+        let offers = self.imports().begin(&space, &cancel, &request.unmounted);
         let state = TurnState {
             wasi: Wasi::new(component, streams.clone(), request),
             folders,

@@ -73,6 +73,6 @@ impl fmt::Debug for TurnState {
 
 impl WasiView for TurnState {
     fn ctx(&mut self) -> WasiCtxView<'_> {
-        WasiCtxView { ctx: self.wasi.context(&self.space), table: &mut self.table }
+        WasiCtxView { ctx: self.wasi.context(&self.folders), table: &mut self.table }
     }
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::folders::Unstored;
-use crate::space::FileEvent;
+use crate::space::{FileEvent, Unmounted};
 
 /// How loud a log line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -42,6 +42,9 @@ pub struct Request {
     pub answer: Option<String>,
     /// Of a program that exports `wasi:cli/run`, after its name. They count with the input.
     pub arguments: Vec<String>,
+    /// The folders that it goes on without, since they could not be set up; its log says so. What
+    /// its space has is not changed by that.
+    pub unmounted: Vec<Unmounted>,
     /// 1 on the first try; more when a host died during an earlier one.
     pub attempt: u32,
     /// What it may take, within what this host allows every turn.

@@ -11,7 +11,6 @@ use super::journal::Journal;
 use super::output::{Collected, LogLines, Output};
 use super::turn::{Level, Request};
 use crate::limits::TURN_TEXT_BYTES_MAX;
-use crate::space::Space;
 
 /// Most random bytes that a guest gets in one call.
 const RANDOM_BYTES_MAX: u64 = 1 << 20;
@@ -86,14 +85,14 @@ impl Wasi {
         Self { context: None, streams, program }
     }
 
-    pub(super) fn context(&mut self, space: &Space) -> &mut WasiCtx {
+    pub(super) fn context(&mut self, folders: &Folders) -> &mut WasiCtx {
         let Self { context, streams, program } = self;
-        context.get_or_insert_with(|| build(streams, program.take(), space))
+        context.get_or_insert_with(|| build(streams, program.take(), folders))
     }
 }
 
 /// Nothing is granted but clocks, randomness, the three streams, and the names of the folders.
-fn build(streams: &Streams, program: Option<Program>, space: &Space) -> WasiCtx {
+fn build(streams: &Streams, program: Option<Program>, folders: &Folders) -> WasiCtx {
     let mut wasi = WasiCtx::builder();
     wasi.allow_tcp(false).allow_udp(false).allow_ip_name_lookup(false);
     wasi.max_random_size(RANDOM_BYTES_MAX);
@@ -106,6 +105,6 @@ fn build(streams: &Streams, program: Option<Program>, space: &Space) -> WasiCtx 
         wasi.stdin(MemoryInputPipe::new(input));
         wasi.arg(PROGRAM).args(&arguments);
     }
-    wasi.envs(&Folders::variables(space));
+    wasi.envs(&folders.variables());
     wasi.build()
 }

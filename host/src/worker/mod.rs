@@ -24,6 +24,7 @@ use crate::skills::Shelf;
 use crate::space::Storage;
 
 mod lease;
+mod mounting;
 mod record;
 mod turn;
 mod wake;
@@ -31,6 +32,7 @@ mod wake;
 use turn::Outcome;
 
 pub use lease::{Journal, Keeper};
+pub use mounting::{MountError, Mounting, mount};
 pub use record::{ending_of, events_of, wakes_of};
 
 /// Components that are kept loaded, so that their next turn starts at once.
@@ -52,6 +54,7 @@ struct Inner {
     /// As the catalog knows this host.
     host: String,
     turns_max: usize,
+    mounting: Mounting,
     places: Arc<Semaphore>,
     /// A turn ended: there is room again, and its session may have another one.
     freed: Notify,
@@ -72,18 +75,21 @@ pub struct WorkerOptions {
     pub host: String,
     /// How many turns it runs at once, at most.
     pub turns_max: usize,
+    /// What it means for a turn that a folder cannot be set up.
+    pub mounting: Mounting,
 }
 
 impl Worker {
     /// A worker that has not begun.
     pub fn new(options: WorkerOptions) -> Self {
-        let WorkerOptions { catalog, engine, storage, host, turns_max } = options;
+        let WorkerOptions { catalog, engine, storage, host, turns_max, mounting } = options;
         Self(Arc::new(Inner {
             catalog,
             engine,
             storage,
             host,
             turns_max,
+            mounting,
             places: Arc::new(Semaphore::new(turns_max.min(Semaphore::MAX_PERMITS))),
             freed: Notify::new(),
             components: Mutex::new(LruCache::new(COMPONENTS_MAX)),

@@ -8,13 +8,14 @@ use tracing::field::Empty;
 use tracing::{Instrument, Span, info_span};
 
 use super::lease::{Journal, Keeper};
+use super::mounting::{Mounting, mount};
 use super::{Inner, record, told};
 use crate::catalog::{CatalogError, Claimed, Finish, Lease};
 use crate::engine::{Bounds, Cancel, Component, End, Report, Request};
 use crate::receipts::Receipts;
 use crate::scope::{MountTable, Sha256};
 use crate::settings::Effective;
-use crate::space::{Space, Terms};
+use crate::space::{Space, Terms, Unmounted};
 
 /// How long the recording of an end is tried again, and how often.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -59,9 +60,9 @@ pub(super) async fn run(inner: &Inner, claimed: Claimed) -> Outcome {
             Err(Unready::Unfit(end)) => return Some(Report::unstarted(end)),
             Err(Unready::Untold) => return None,
         };
-        let Ready { component, space, bounds } = ready;
+        let Ready { component, space, bounds, unmounted } = ready;
         let (input, answer, attempt) = (claimed.input, claimed.answer, lease.attempt);
-        let request = Request { input, answer, attempt, bounds, ..Request::default() };
+        let request = Request { input, answer, attempt, bounds, unmounted, ..Request::default() };
         let run = inner.engine.run(&component, space, request, journal.clone(), cancel.clone());
         Some(run.instrument(info_span!("guest")).await)
     };
@@ -115,6 +116,7 @@ struct Ready {
     component: Component,
     space: Space,
     bounds: Bounds,
+    unmounted: Vec<Unmounted>,
 }
 
 async fn prepare(inner: &Inner, claimed: &Claimed, journal: &Journal) -> Result<Ready, Unready> {
@@ -130,7 +132,28 @@ async fn prepare(inner: &Inner, claimed: &Claimed, journal: &Journal) -> Result<
     let space = inner.storage.space_on(terms, table);
     journal.follow(space.clone());
     let component = component(inner, claimed.component).await?;
-    Ok(Ready { component, space, bounds: bounds(&effective) })
+    let unmounted = unmounted(inner, &space, &component, claimed).await?;
+    Ok(Ready { component, space, bounds: bounds(&effective), unmounted })
+}
+
+/// The folders that the turn goes on without.
+async fn unmounted(
+    inner: &Inner,
+    space: &Space,
+    component: &Component,
+    claimed: &Claimed,
+) -> Result<Vec<Unmounted>, Unready> {
+    let mounted = mount(&inner.catalog, space, component, claimed.coordinates.agent).await;
+    let Err(error) = mounted else { return Ok(Vec::new()) };
+    let turn = claimed.lease.turn;
+    tracing::warn!(%turn, error = format!("{error:#}"), "an agent's folder was not set up");
+    match inner.mounting {
+        Mounting::BestEffort => Ok(vec![Unmounted::Agent]),
+        Mounting::Required => {
+            let why = "the agent's folder could not be set up, and this host requires it";
+            Err(Unready::Unfit(End::HostFault(why.to_owned())))
+        }
+    }
 }
 
 fn bounds(effective: &Effective) -> Bounds {

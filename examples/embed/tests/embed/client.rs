@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use bailiwick::engine::{Beginning, Cancel, Import};
 use bailiwick::scope::{AgentId, Coordinates, WorkspaceId};
+use bailiwick::space::Guidance;
 use embed::model::openai::{OpenAi, OpenAiOptions};
 use embed::model::{
     Answer, Backend, Call, Chat, Error, ErrorCode, Host, Message, Model, Outcome, PROMPT_BYTES_MAX,
@@ -34,7 +35,8 @@ fn chat(service: &Service, patience: Duration, cancel: &Cancel) -> Chat {
         session: None,
     };
     let model = Model::new(Backend::OpenAi(client(service, patience)), [coordinates.agent]);
-    model.begin(&Beginning { coordinates: &coordinates, cancel }).unwrap()
+    let guidance = Guidance::default();
+    model.begin(&Beginning { coordinates: &coordinates, cancel, guidance: &guidance }).unwrap()
 }
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -245,6 +247,7 @@ async fn other_agents_have_no_model() {
         agent: AgentId(Uuid::from_u128(3)),
         session: None,
     };
-    let beginning = Beginning { coordinates: &coordinates, cancel: &Cancel::new() };
+    let (cancel, guidance) = (Cancel::new(), Guidance::default());
+    let beginning = Beginning { coordinates: &coordinates, cancel: &cancel, guidance: &guidance };
     assert!(model.begin(&beginning).is_none());
 }

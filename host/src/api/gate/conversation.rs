@@ -40,8 +40,8 @@ impl Wanted for Talking {
 pub(in crate::api) struct Conversation<W> {
     pub(super) host: Host,
     caller: Caller,
-    found: Found,
-    agent: AgentId,
+    pub(super) found: Found,
+    pub(super) agent: AgentId,
     pub(super) session: SessionId,
     wanted: PhantomData<W>,
 }

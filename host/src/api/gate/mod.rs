@@ -35,6 +35,7 @@ mod desks;
 mod erasures;
 mod files;
 mod find;
+mod guidance;
 mod health;
 mod receipts;
 mod retention;

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use bailiwick::catalog::{Catalog, CatalogError, Finish, Lease};
 use bailiwick::engine::{Cancel, Component, End, Engine, Report, Request};
-use bailiwick::space::Space;
-use bailiwick::worker::Keeper;
+use bailiwick::space::{Space, Unmounted};
+use bailiwick::worker::{Keeper, mount};
 use clap::Args;
 
 use super::Outcome;
@@ -61,6 +61,10 @@ pub(super) struct Run {
     /// `read-write`. By default `agent=read-write` and `workspace=read-only`.
     #[arg(long = "grant", value_name = "SCOPE=LEVEL")]
     grants: Vec<GrantArgument>,
+    /// Fails if the agent's folder cannot be set up for a program, which otherwise goes on without
+    /// it.
+    #[arg(long)]
+    require_mounts: bool,
     /// Prints one JSON object at the end instead of the reply.
     #[arg(long)]
     json: bool,
@@ -79,18 +83,38 @@ impl Run {
             }
         };
         let (lease, space) = prepared.start(&self).await?;
+        let mounted = self.mount(&prepared, &space).await;
         let Prepared { desk, engine, guest, input, answer, ours, .. } = prepared;
         let (attempt, arguments) = (lease.attempt, self.arguments.clone());
-        let request = Request { input, answer, arguments, attempt, ..Request::default() };
+        let mut request = Request { input, answer, arguments, attempt, ..Request::default() };
         let watch = Watch::start(if self.json { Pieces::Kept } else { Pieces::Printed });
         let keeper = Keeper::new(Catalog::clone(&desk.catalog), desk.storage.limits(), lease);
         let turn = Turn { keeper: &keeper, watch: &watch, interrupts };
-        let report = turn.run(&engine, &guest.component, space, request).await;
+        let report = match mounted {
+            Ok(unmounted) => {
+                request.unmounted = unmounted;
+                turn.run(&engine, &guest.component, space, request).await
+            }
+            Err(end) => Report::unstarted(end),
+        };
         let finish = ending::record(&report, keeper.journal().take(), guest.bytes);
         let outcome = self.finish(&desk, lease, &finish, &report, watch).await;
         desk.storage.settled(SETTLING).await;
         drop(ours);
         outcome
+    }
+
+    /// The folders that the turn goes on without; its end, where it may not.
+    async fn mount(&self, prepared: &Prepared, space: &Space) -> Result<Vec<Unmounted>, End> {
+        let (catalog, component) = (&prepared.desk.catalog, &prepared.guest.component);
+        let Err(error) = mount(catalog, space, component, prepared.agent()).await else {
+            return Ok(Vec::new());
+        };
+        tracing::warn!(error = format!("{error:#}"), "the agent's folder was not set up");
+        match self.require_mounts {
+            true => Err(End::HostFault("the agent's folder could not be set up".to_owned())),
+            false => Ok(vec![Unmounted::Agent]),
+        }
     }
 
     fn not_started(&self, error: CatalogError) -> Failure {

@@ -6,7 +6,7 @@ use bailiwick::catalog::{Answer, Catalog, CatalogError, Lease, Question, Start, 
 use bailiwick::engine::{Allocation, Component, Engine, EngineOptions};
 use bailiwick::limits::Limits;
 use bailiwick::receipts::Receipts;
-use bailiwick::scope::{Coordinates, Deletion, Grant, MountTable, SessionId, Sha256};
+use bailiwick::scope::{AgentId, Coordinates, Deletion, Grant, MountTable, SessionId, Sha256};
 use bailiwick::skills::Shelf;
 use bailiwick::space::{Space, Terms};
 use sha2::Digest;
@@ -89,6 +89,11 @@ impl Prepared {
             grant,
             skills,
         })
+    }
+
+    /// Whose turn it is.
+    pub(super) fn agent(&self) -> AgentId {
+        self.coordinates.agent
     }
 
     /// Writes the turn down as running; its space has the skills that it was sent.

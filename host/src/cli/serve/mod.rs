@@ -14,7 +14,7 @@ use bailiwick::engine::Allocation;
 use bailiwick::limits::Limits;
 use bailiwick::space::Storage;
 use bailiwick::store::ObservedStore;
-use bailiwick::worker::{Worker, WorkerOptions};
+use bailiwick::worker::{Mounting, Worker, WorkerOptions};
 use clap::Args;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -108,6 +108,9 @@ pub(super) struct Serve {
         help_heading = SERVING
     )]
     lease: Duration,
+    /// Fails turns whose folders cannot be set up, which otherwise go on without them.
+    #[arg(long, env = "BAILIWICK_REQUIRE_MOUNTS", help_heading = SERVING)]
+    require_mounts: bool,
     #[command(flatten)]
     receipts: ReceiptSettings,
     #[command(flatten)]
@@ -157,6 +160,7 @@ impl Serve {
             storage,
             host: Uuid::new_v4().to_string(),
             turns_max: self.turns,
+            mounting: if self.require_mounts { Mounting::Required } else { Mounting::BestEffort },
         });
         let patience = self.shutdown;
         let working = tokio::spawn(async move {

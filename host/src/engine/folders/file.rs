@@ -47,7 +47,7 @@ pub(super) enum Changed {
 enum Content {
     /// What the store has, and who reads it.
     Stored(Option<Box<Reader>>),
-    Gathered(Gathered),
+    Gathered(Box<Gathered>),
 }
 
 impl OpenFile {
@@ -71,7 +71,7 @@ impl OpenFile {
     ) -> Answer<Arc<Self>> {
         let (space_of, when) = (space.clone(), Precondition::IfAbsent);
         let target = Target { space: space_of, path: path.to_owned(), when };
-        let content = Content::Gathered(Gathered::new(gathering, Some(target)));
+        let content = Content::Gathered(Box::new(Gathered::new(gathering, Some(target))));
         let now_ms = space.now_ms();
         Self::new(space, gathering, path.to_owned(), None, content, Changed::Yes, now_ms)
     }
@@ -150,7 +150,7 @@ impl State {
     pub(super) async fn gather(&mut self, bytes: u64) -> Answer<&mut Gathered> {
         if let Content::Stored(_) = self.content {
             let gathered = self.copied(bytes).await?;
-            self.content = Content::Gathered(gathered);
+            self.content = Content::Gathered(Box::new(gathered));
         }
         match &mut self.content {
             Content::Gathered(gathered) => Ok(gathered),

@@ -13,7 +13,7 @@ use super::state::TurnState;
 use super::turn::Level;
 use crate::limits::Limits;
 use crate::scope::Scope;
-use crate::space::{FolderState, Space};
+use crate::space::{FolderState, Space, Unmounted};
 
 mod bindings;
 mod change;
@@ -52,11 +52,19 @@ pub(super) fn add_to_linker(linker: &mut Linker<TurnState>) -> wasmtime::Result<
     Ok(())
 }
 
+/// The scopes that a turn has as folders.
+fn scopes<'s>(space: &'s Space, unmounted: &[Unmounted]) -> impl Iterator<Item = Scope<'s>> {
+    let is_agent_missing = unmounted.contains(&Unmounted::Agent);
+    let scopes = space.mounts().into_iter().map(|mount| mount.scope);
+    scopes.filter(move |scope| *scope != Scope::Agent || !is_agent_missing)
+}
+
 /// The folders of one turn.
 pub(super) struct Folders {
     space: Space,
     gathering: Arc<Gathering>,
     journal: Arc<Journal>,
+    unmounted: Vec<Unmounted>,
     link: Link,
     /// Files that are open, or that are still to be stored, by their paths.
     files: BTreeMap<String, Arc<OpenFile>>,
@@ -73,11 +81,17 @@ impl Folders {
         journal: Arc<Journal>,
         limits: &Limits,
         host: Arc<HostGathering>,
+        unmounted: Vec<Unmounted>,
     ) -> Self {
-        let reaches_agent = space.mounts().iter().any(|mount| mount.scope == Scope::Agent);
+        let reaches_agent = scopes(&space, &unmounted).any(|scope| scope == Scope::Agent);
+        if unmounted.contains(&Unmounted::Agent) {
+            let line = "the folder `/agent` could not be set up, and is not available in this turn; nothing in it was lost";
+            journal.log(Level::Warn, line);
+        }
         Self {
             gathering: Arc::new(Gathering::new(limits, host)),
             journal,
+            unmounted,
             link: if reaches_agent { Link::There } else { Link::Missing },
             files: BTreeMap::new(),
             emptied: BTreeSet::new(),
@@ -89,9 +103,9 @@ impl Folders {
 
     /// Where the program finds each scope that it can reach, and the path of it.
     fn mounted(&self) -> Vec<(&'static str, &'static str)> {
-        let mounts = self.space.mounts();
-        let has = |scope: Scope<'_>| mounts.iter().any(|mount| mount.scope == scope);
-        let has_skills = mounts.iter().any(|mount| matches!(mount.scope, Scope::Skill(_)));
+        let scopes: Vec<_> = scopes(&self.space, &self.unmounted).collect();
+        let has = |scope: Scope<'_>| scopes.contains(&scope);
+        let has_skills = scopes.iter().any(|scope| matches!(scope, Scope::Skill(_)));
         let all = [
             (has(Scope::Session), "/session", "session"),
             (has(Scope::Agent), "/agent", "agent"),
@@ -105,14 +119,14 @@ impl Folders {
     }
 
     /// The variables of the environment that name them.
-    pub(super) fn variables(space: &Space) -> Vec<(&'static str, &'static str)> {
+    pub(super) fn variables(&self) -> Vec<(&'static str, &'static str)> {
         let name = |scope: Scope<'_>| match scope {
             Scope::Session => Some(("BAILIWICK_SESSION_DIR", "/session")),
             Scope::Agent => Some(("BAILIWICK_AGENT_DIR", "/agent")),
             Scope::Workspace => Some(("BAILIWICK_WORKSPACE_DIR", "/workspace")),
             Scope::Skill(_) => None,
         };
-        space.mounts().into_iter().filter_map(|mount| name(mount.scope)).collect()
+        scopes(&self.space, &self.unmounted).filter_map(name).collect()
     }
 
     /// Whether a folder is there: because something is in it, or because it is kept.

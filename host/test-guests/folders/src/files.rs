@@ -2,6 +2,7 @@
 
 use std::fs::{self, FileType, Metadata, OpenOptions};
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
 
 use serde_json::{Value, json};
@@ -25,6 +26,7 @@ pub(crate) fn perform(verb: &str, step: &Step<'_>) -> Done {
         "rename" => fs::rename(path, other).map(|()| Value::Null),
         "copy" => fs::copy(path, other).map(Value::from),
         "ls" => ls(path),
+        "latest" => latest(path),
         "stat" => fs::metadata(path).map(|metadata| told(&metadata)),
         "lstat" => fs::symlink_metadata(path).map(|metadata| told(&metadata)),
         "readlink" => fs::read_link(path).map(|link| link.to_string_lossy().into()),
@@ -60,6 +62,25 @@ fn ls(path: &str) -> io::Result<Value> {
         Ok(json!([entry.file_name().to_string_lossy(), kind(entry.file_type()?)]))
     });
     entries.collect()
+}
+
+/// The files in and below a folder, the latest edited first, as programs list them that follow no
+/// links.
+fn latest(path: &str) -> io::Result<Value> {
+    let mut files = Vec::new();
+    let mut folders = vec![PathBuf::from(path)];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                folders.push(entry.path());
+            } else if entry.file_type()?.is_file() {
+                files.push((entry.metadata()?.modified()?, entry.path()));
+            }
+        }
+    }
+    files.sort_by(|one, other| other.cmp(one));
+    Ok(files.iter().map(|(_, path)| path.to_string_lossy()).collect())
 }
 
 fn told(metadata: &Metadata) -> Value {

@@ -1,6 +1,7 @@
 //! Calls of `wasi:filesystem` as they are: what no library would do.
 
 use serde_json::{Value, json};
+use wasip2::clocks::wall_clock::Datetime;
 use wasip2::filesystem::preopens;
 use wasip2::filesystem::types::{
     Descriptor, DescriptorFlags, ErrorCode, NewTimestamp, OpenFlags, PathFlags,
@@ -28,6 +29,11 @@ pub(crate) fn perform(verb: &str, step: &Step<'_>) -> Done {
         "touch" => {
             let (at, now) = (NewTimestamp::NoChange, NewTimestamp::Now);
             folder.set_times_at(follow(step), path, at, now).map(|()| Value::Null)
+        }
+        "touch-at" => {
+            let at = Datetime { seconds: step.number(3), nanoseconds: 0 };
+            let (no, at) = (NewTimestamp::NoChange, NewTimestamp::Timestamp(at));
+            folder.set_times_at(PathFlags::empty(), path, no, at).map(|()| Value::Null)
         }
         "symlink" => folder.symlink_at(step.text(3), path).map(|()| Value::Null),
         "readlink" => folder.readlink_at(path).map(Value::from),

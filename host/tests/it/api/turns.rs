@@ -55,6 +55,23 @@ async fn a_participant_asks_and_stops() {
     assert_eq!(unanswerable.status, StatusCode::CONFLICT);
 }
 
+/// Who takes part reads what a model is to be told: what the settings let a turn do, whatever the
+/// token allows.
+#[tokio::test]
+async fn guidance_is_of_what_a_turn_has() {
+    let door = Door::new().await;
+    let (ann, ask) = (door.who("ann", &[]), door.in_session("/guidance"));
+    let told = async || door.get(&ann, &ask).await.json()["guidance"].as_str().unwrap().to_owned();
+    let text = told().await;
+    assert!(text.contains("`/agent` is your own durable folder"), "{text}");
+    assert!(text.contains("you can read it and not change it"), "{text}");
+    door.set(Some("agent_files"), "none").await;
+    let text = told().await;
+    assert!(text.contains("is not available in this turn"), "{text}");
+    let bob = door.who("bob", &[Authority::AgentFilesWrite]);
+    assert_eq!(door.get(&bob, &ask).await.status, StatusCode::NOT_FOUND);
+}
+
 /// A request with a name is done once, however often it is sent; another one of that name is not.
 #[tokio::test]
 async fn a_request_that_is_repeated_is_done_once() {

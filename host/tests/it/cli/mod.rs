@@ -9,6 +9,7 @@ mod bad_input;
 mod deploy;
 mod erasure;
 mod files;
+mod folders;
 mod harness;
 mod hosts;
 mod memory;

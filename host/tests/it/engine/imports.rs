@@ -1,8 +1,8 @@
 //! What an embedder offers to guests: which turns have it, and that its calls are bounded as a
 //! turn is.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bailiwick::engine::wasmtime::{self, StoreContextMut, component::Linker};
@@ -11,6 +11,7 @@ use bailiwick::engine::{
     Verdict,
 };
 use bailiwick::limits::Limits;
+use bailiwick::space::Unmounted;
 
 use super::{Host, limits, wat};
 
@@ -133,6 +134,40 @@ async fn a_turn_that_was_given_nothing_has_nothing() {
     let (host, _) = host_with(limits(), Bell::IsKept);
     let report = host.run(&host.load(&ringing()).await, "").await;
     assert_eq!(report.end, End::Reply("0".to_owned()));
+}
+
+/// Keeps what it is told that its turns have.
+struct Listener(Arc<Mutex<Vec<String>>>);
+
+impl Import for Listener {
+    type Turn = ();
+
+    fn link(&self, _: &mut Linker<TurnState>) -> wasmtime::Result<()> {
+        Ok(())
+    }
+
+    fn begin(&self, turn: &Beginning<'_>) -> Option<()> {
+        self.0.lock().unwrap().push(turn.guidance.to_string());
+        None
+    }
+}
+
+/// An import that speaks to a model is told what the turn really has: what could not be set up for
+/// it is not among that.
+#[tokio::test]
+async fn an_import_is_told_what_its_turn_has() {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let imports = Imports::default().with(Listener(heard.clone()));
+    let host = Host::with(limits(), EngineOptions { imports, ..EngineOptions::default() });
+    let guest = host.load(&wat::echo()).await;
+    for unmounted in [Vec::new(), vec![Unmounted::Agent]] {
+        let request = Request { attempt: 1, unmounted, ..Request::default() };
+        let run = host.engine.run(&guest, host.space(), request, Arc::new(()), Cancel::new());
+        run.await;
+    }
+    let heard = heard.lock().unwrap();
+    assert!(heard[0].contains("`/agent` is your own durable folder"), "{heard:?}");
+    assert!(heard[1].contains("is not available in this turn"), "{heard:?}");
 }
 
 /// Where nobody offers it, a component that wants it is unfit, by name.

@@ -126,6 +126,29 @@ async fn the_working_folder_has_a_link_to_the_agents() {
     }
 }
 
+/// Who lists the files that were edited last finds files alone: not the link, nor through it what
+/// is the agent's.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_latest_edited_files_are_files_alone() {
+    for ground in Ground::each().await {
+        ground
+            .hold(&[
+                (json!(["mkdir", "d"]), done()),
+                (json!(["write", "d/older", "1"]), done()),
+                (json!(["raw-touch-at", "/session", "d/older", 1_000_000_000]), done()),
+                (json!(["write", "newer", "2"]), done()),
+                (json!(["write", "agent-files/durable", "3"]), done()),
+                (json!(["latest", "."]), ok(json!(["./newer", "./d/older"]))),
+                (json!(["latest", "/agent"]), ok(json!(["/agent/durable"]))),
+            ])
+            .await;
+        let listed = ground.space().list("session", Depth::All, None, 100).await.unwrap();
+        let files: Vec<_> = listed.files.iter().map(|file| file.path.as_str()).collect();
+        assert_eq!(files, ["session/d/older", "session/newer"], "{}", ground.name);
+        assert!(listed.folders.is_empty(), "{}: {:?}", ground.name, listed.folders);
+    }
+}
+
 /// A file is read from anywhere and written anywhere, also past its end, by handles that see one
 /// another's bytes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -13,13 +13,14 @@ use bailiwick::limits::Limits;
 use bailiwick::scope::{AgentId, Coordinates, SessionId, Sha256, WorkspaceId};
 use bailiwick::space::Storage;
 use bailiwick::store::MemoryStore;
-use bailiwick::worker::{Worker, WorkerOptions};
+use bailiwick::worker::{Mounting, Worker, WorkerOptions};
 use sha2::Digest;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::faulty::Faulty;
 
+mod folders;
 mod leases;
 mod skills;
 mod turns;
@@ -98,13 +99,22 @@ impl Platform {
     }
 
     fn worker(&self, host: &str, turns_max: usize) -> Worker {
-        Worker::new(WorkerOptions {
+        Worker::new(self.options(host, turns_max))
+    }
+
+    fn mounting_worker(&self, host: &str, mounting: Mounting) -> Worker {
+        Worker::new(WorkerOptions { mounting, ..self.options(host, 1) })
+    }
+
+    fn options(&self, host: &str, turns_max: usize) -> WorkerOptions {
+        WorkerOptions {
             catalog: self.catalog.clone(),
             engine: self.engine.clone(),
             storage: self.storage.clone(),
             host: host.to_owned(),
             turns_max,
-        })
+            mounting: Mounting::BestEffort,
+        }
     }
 
     /// Waits until a turn is as wanted.
