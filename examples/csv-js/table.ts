@@ -23,7 +23,7 @@ function isWhole(text: string): boolean {
 }
 
 function fields(row: string): Row {
-  const found = row.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g);
+  const found = `,${row}`.matchAll(/,(?:"((?:[^"]|"")*)"|([^,]*))/g);
   return [...found].map(([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain ?? "");
 }
 

@@ -64,14 +64,21 @@ export class Reader implements Disposable, Iterable<Uint8Array> {
   /** The lines from here on, of UTF-8 text, without their ends (`\n` or `\r\n`). Throws `NoText`
    * where it is none. */
   *lines(): Generator<string, void> {
-    let kept = "";
+    // Of the line that is not over: a long one is put together once.
+    let kept: string[] = [];
     for (const text of this.#texts()) {
-      const lines = (kept + text).split("\n");
-      kept = lines.pop() ?? "";
-      yield* lines.map(withoutReturn);
+      const [end = "", ...lines] = text.split("\n");
+      kept.push(end);
+      const begun = lines.pop();
+      if (begun !== undefined) {
+        yield withoutReturn(kept.join(""));
+        yield* lines.map(withoutReturn);
+        kept = [begun];
+      }
     }
-    if (kept !== "") {
-      yield withoutReturn(kept);
+    const last = kept.join("");
+    if (last !== "") {
+      yield withoutReturn(last);
     }
   }
 

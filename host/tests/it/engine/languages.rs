@@ -85,6 +85,10 @@ async fn a_table_is_summed_up_alike() {
         assert_eq!(reply.replace("\r\n", "\n"), table.replace("\r\n", "\n"), "{name}");
         let kept = host.space().read("session/summary.csv", 0, 1000).await.unwrap();
         assert_eq!(&kept.bytes[..], table.as_bytes(), "{name}");
+        let odd = "kind,n,note\r\n,1,\"a, \"\"b\"\"\nc\"\r\nx,2.5,\r\n";
+        host.publish("odd.csv", odd.as_bytes()).await;
+        let End::Reply(reply) = end("odd.csv kind").await else { panic!("{name}: no reply") };
+        assert_eq!(reply.replace("\r\n", "\n"), "kind,rows,n\n,1,1.0\nx,1,2.5\n", "{name}");
         let said = "There is no file /workspace/reference/cats.csv.";
         assert_eq!(end("reference/cats.csv species").await, End::GuestError(said.to_owned()));
         let End::GuestError(said) = end("reference/penguins.csv kind").await else {
