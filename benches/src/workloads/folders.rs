@@ -20,8 +20,9 @@ pub(crate) const WORKLOAD: Workload = Workload {
     about: "A program of plain files, which knows nothing of this host, writes 1 GiB (128 MiB in a \
             quick run) with `std::fs`, syncs it, and reads it back from the page cache, 1 MiB per \
             call: over a scope as a folder on the directory store, and over a folder of the host's \
-            that `wasmtime-wasi` opens for it. Both for WASI 0.2 and, through the adapter, for 0.1. \
-            Before it writes, what was written last is deleted, off the clock.",
+            that `wasmtime-wasi` opens for it, set up as for asynchronous hosts: calls that block go \
+            to threads for that. Both for WASI 0.2 and, through the adapter, for 0.1. Before it \
+            writes, what was written last is deleted, off the clock.",
     run: |setting| Box::pin(run(setting)),
 };
 
