@@ -56,9 +56,7 @@ pub(crate) enum Database {
 
 impl Database {
     pub(crate) fn file() -> Self {
-        let memory = Path::new("/dev/shm");
-        let folder = if memory.is_dir() { memory } else { &std::env::temp_dir() };
-        Self::File(tempfile::tempdir_in(folder).unwrap())
+        Self::File(folder())
     }
 
     fn location(&self) -> CatalogLocation {
@@ -67,6 +65,13 @@ impl Database {
             Self::Server(schema) => schema.url().parse().unwrap(),
         }
     }
+}
+
+/// In memory where there is such a place: what is synced is synced at once.
+fn folder() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    let folder = if memory.is_dir() { memory } else { &std::env::temp_dir() };
+    tempfile::tempdir_in(folder).unwrap()
 }
 
 /// A platform's back room.

@@ -534,7 +534,7 @@ async fn every_order(scene: &Scene, actors: &[Actor], bound: u64) -> u64 {
 
 /// How many orders there is time for.
 fn bound() -> u64 {
-    if std::env::var_os("CI").is_some() { 250 } else { 30 }
+    if std::env::var_os("CI").is_some() { 200 } else { 30 }
 }
 
 /// A file being written, a turn being queued, a worker without its lease, beside a sweep or an

@@ -1,16 +1,15 @@
 //! A year of many sessions with lives that are drawn. A model, which knows nothing of the policy's
 //! code, keeps the score after each day: what must be there is there, what must be gone is gone.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use bailiwick::catalog::{Claimed, Ending, Resume, SettingsOf, TurnId, WakeupId, When};
+use bailiwick::catalog::{Claimed, Ending, Page, Resume, SettingsOf, TurnId, WakeupId, When};
 use bailiwick::clock::SystemClock;
 use bailiwick::limits::{ACTIVITY_KNOWN_MS, SESSION_QUIET_MS};
-use bailiwick::scope::{AgentId, Deletion, SessionId};
-use bailiwick::store::{Depth, LocalStore, MemoryStore, ObjectStore};
-use futures::stream::{self, StreamExt as _};
+use bailiwick::scope::{AgentId, Deletion, KeyPrefix, SessionId, WorkspaceId};
+use bailiwick::store::{Layer, LocalStore, MemoryStore, ObjectStore, Precondition, Remain, Upload};
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use serde_json::json;
@@ -22,6 +21,11 @@ use crate::postgres::Schema;
 const SLOTS: u64 = 96;
 const SLOT_MS: u64 = DAY_MS / SLOTS;
 const _: () = assert!(SLOT_MS > ACTIVITY_KNOWN_MS);
+/// How often every file of everybody is looked at.
+const DAYS_BETWEEN_FULL_CHECKS: u64 = 30;
+/// Large enough that each store keeps some of it before it is whole.
+const UPLOAD_BYTES: usize = 9 << 20;
+const UPLOADS_MAX: usize = 12;
 
 /// What a session waits for.
 #[derive(Debug, Default)]
@@ -43,6 +47,8 @@ struct Life {
     is_held: bool,
     waits: Waits,
     files: BTreeSet<String>,
+    /// What was read out of its files, by their numbers.
+    texts: BTreeSet<u64>,
 }
 
 /// What is set for an agent.
@@ -67,6 +73,8 @@ struct Year {
     agents: Vec<(AgentId, Kept)>,
     there: Vec<Life>,
     gone: Vec<(AgentId, SessionId)>,
+    /// Uploads that are never finished.
+    uploads: Vec<Box<dyn Upload>>,
     made: usize,
     amount: Amount,
 }
@@ -80,7 +88,8 @@ impl Year {
             agents.push((ground.agent(called).await, kept));
         }
         let random = StdRng::seed_from_u64(seed);
-        Self { ground, random, agents, there: Vec::new(), gone: Vec::new(), made: 0, amount }
+        let (there, gone, uploads) = (Vec::new(), Vec::new(), Vec::new());
+        Self { ground, random, agents, there, gone, uploads, made: 0, amount }
     }
 
     fn up_to(&mut self, most: u64) -> u64 {
@@ -92,9 +101,14 @@ impl Year {
     }
 
     async fn live(mut self) {
-        for _ in 0..self.amount.days {
+        for day in 1..=self.amount.days {
             self.day().await;
             self.sweep().await;
+            if day % DAYS_BETWEEN_FULL_CHECKS == 0 {
+                for life in &self.there {
+                    self.check_files(life).await;
+                }
+            }
         }
         self.settle_all().await;
     }
@@ -138,6 +152,7 @@ impl Year {
             is_held: false,
             waits,
             files,
+            texts: BTreeSet::new(),
         });
     }
 
@@ -219,6 +234,22 @@ impl Year {
                 ground.write(agent, session, &path).await;
                 life.files.insert(path);
                 life.active_ms = now_ms;
+                let [_, texts] = prefixes(ground.workspace, agent, session);
+                let key = texts.key(format!("{}{file}", texts.as_str())).unwrap();
+                match what {
+                    6 => {
+                        let text = ground.store.put(&key, "text".into(), &Precondition::Always);
+                        text.await.unwrap();
+                        life.texts.insert(file);
+                    }
+                    7 if self.uploads.len() < UPLOADS_MAX => {
+                        let upload = ground.store.upload(&key, Precondition::Always).await;
+                        let mut upload = upload.unwrap();
+                        upload.write(vec![7; UPLOAD_BYTES].into()).await.unwrap();
+                        self.uploads.push(upload);
+                    }
+                    _ => {}
+                }
             }
             (9, waits) => {
                 life.waits = waits;
@@ -253,32 +284,38 @@ impl Year {
         let tick = self.ground.sweeper().tick_through().await;
         assert_eq!(tick.failed, 0, "{tick:?}");
         let now_ms = self.now_ms();
+        let found = self.found().await;
         let ends: Vec<_> = (0..self.there.len()).map(|at| self.end_of(at)).collect();
-        let mut stays = Vec::new();
+        let (mut stays, mut went) = (Vec::new(), Vec::new());
         for (life, (at_least, at_most)) in std::mem::take(&mut self.there).into_iter().zip(ends) {
-            let found = self.ground.catalog.session_by_id(life.session).await.unwrap();
-            match found {
-                Some(_) => {
-                    assert!(at_most.is_none_or(|end| now_ms < end), "{life:?} is still there");
-                    stays.push(life);
-                }
-                None => {
-                    assert!(at_least.is_some_and(|end| end <= now_ms), "{life:?} is gone");
-                    self.gone.push((self.agents[life.agent].0, life.session));
-                }
+            if found.contains(&life.session) {
+                assert!(at_most.is_none_or(|end| now_ms < end), "{life:?} is still there");
+                stays.push(life);
+            } else {
+                assert!(at_least.is_some_and(|end| end <= now_ms), "{life:?} is gone");
+                went.push((self.agents[life.agent].0, life.session));
             }
         }
+        assert_eq!(found.len(), stays.len(), "what went is not there");
         self.there = stays;
-        // Those that went last, and some of the others.
-        let (there, gone) = (self.there.len(), self.gone.len());
-        let some_there: Vec<_> = (0..there.min(3)).map(|_| self.any(there)).collect();
-        for at in some_there {
+        for (agent, session) in &went {
+            assert_eq!(self.ground.files(*agent, *session).await, [""; 0]);
+        }
+        self.gone.append(&mut went);
+        if !self.there.is_empty() {
+            let at = self.any(self.there.len());
             self.check_files(&self.there[at]).await;
         }
-        for at in gone.saturating_sub(3)..gone {
-            let (agent, session) = self.gone[at];
-            assert_eq!(self.ground.files(agent, session).await, [""; 0]);
+    }
+
+    /// All sessions that anybody sees.
+    async fn found(&self) -> BTreeSet<SessionId> {
+        let mut found = BTreeSet::new();
+        for (agent, _) in &self.agents {
+            let sessions = self.ground.catalog.sessions(*agent, None, Page::ALL).await.unwrap();
+            found.extend(sessions.into_iter().map(|session| session.id));
         }
+        found
     }
 
     /// No earlier than the first, and no later than the second, of when a session goes.
@@ -294,8 +331,11 @@ impl Year {
         };
         // One that goes by itself may go before or after this one is looked at.
         let may_go = |other: &&Life| !other.is_held && matches!(other.waits, Waits::ForNothing);
-        let newer = self.there.iter().filter(later).count();
-        let newer_at_least = self.there.iter().filter(later).filter(|it| !may_go(it)).count();
+        let (mut newer, mut newer_at_least) = (0, 0);
+        if kept.last.is_some() {
+            newer = self.there.iter().filter(later).count();
+            newer_at_least = self.there.iter().filter(later).filter(|it| !may_go(it)).count();
+        }
         let days = |days: Option<u64>| days.map(|days| days * DAY_MS);
         let idle = days(kept.idle_days).map(|idle| life.active_ms + idle);
         let closed = life.closed_ms.zip(days(kept.days_after_close));
@@ -313,38 +353,61 @@ impl Year {
         assert_eq!(files, life.files.iter().cloned().collect::<Vec<_>>(), "{life:?}");
     }
 
-    /// At the end of the year nothing is in the store but the files of what is there, and all that
+    /// At the end of the year nothing is in the store but what belongs to what is there, and all that
     /// went is proved.
     async fn settle_all(&self) {
         self.ground.sweep_out().await;
         assert!(!self.gone.is_empty() && !self.there.is_empty(), "the year had lives");
-        let mut expected = 0;
-        for life in &self.there {
-            if self.ground.catalog.session_by_id(life.session).await.unwrap().is_some() {
-                self.check_files(life).await;
-                expected += life.files.len();
+        let found = self.found().await;
+        let mut expected: BTreeMap<String, usize> = BTreeMap::new();
+        let mut uploads = 0_i64;
+        for life in self.there.iter().filter(|life| found.contains(&life.session)) {
+            self.check_files(life).await;
+            let [files, texts] =
+                prefixes(self.ground.workspace, self.agents[life.agent].0, life.session);
+            for prefix in [&files, &texts] {
+                uploads += count(&self.remains(prefix, Layer::Uploads).await);
             }
+            expected.insert(files.as_str().to_owned(), life.files.len());
+            expected.insert(texts.as_str().to_owned(), life.texts.len());
         }
-        let mut found = 0;
         for prefix in Deletion::Workspace(self.ground.workspace).prefixes() {
-            let mut after = None;
-            loop {
-                let page = self.ground.store.list(&prefix, Depth::All, after.as_ref(), 1_000);
-                let page = page.await.unwrap();
-                found += page.objects.len();
-                after = page.next;
-                if after.is_none() {
-                    break;
-                }
+            uploads -= count(&self.remains(&prefix, Layer::Uploads).await);
+            for remain in self.remains(&prefix, Layer::Objects).await {
+                let key = remain.key.as_str();
+                let owner = expected.iter_mut().find(|(prefix, _)| key.starts_with(&**prefix));
+                *owner.unwrap_or_else(|| panic!("{remain:?} is left")).1 -= 1;
             }
         }
-        assert_eq!(found, expected, "files in the store");
-        let proofs = stream::iter(&self.gone).then(|(_, session)| async {
+        assert_eq!(uploads, 0, "uploads of what went are left");
+        assert!(expected.values().all(|missing| *missing == 0), "{expected:?} went");
+        for (_, session) in &self.gone {
             let record = self.ground.catalog.deletion(session.0).await.unwrap().unwrap();
-            record.proved_ms.is_some()
-        });
-        assert!(proofs.all(std::future::ready).await);
+            assert!(record.proved_ms.is_some(), "{record:?}");
+        }
     }
+
+    async fn remains(&self, prefix: &KeyPrefix, layer: Layer) -> Vec<Remain> {
+        let (mut remains, mut after) = (Vec::new(), None);
+        loop {
+            let page = self.ground.store.remains(prefix, layer, after.as_ref(), 1_000);
+            let page = page.await.unwrap();
+            remains.extend(page.left);
+            after = page.next;
+            if after.is_none() {
+                return remains;
+            }
+        }
+    }
+}
+
+/// Where the files of a session are, and what is read out of them.
+fn prefixes(workspace: WorkspaceId, agent: AgentId, session: SessionId) -> [KeyPrefix; 2] {
+    Deletion::Session(workspace, agent, session).prefixes().try_into().unwrap()
+}
+
+fn count(remains: &[Remain]) -> i64 {
+    i64::try_from(remains.len()).unwrap()
 }
 
 fn is_ci() -> bool {
@@ -353,7 +416,7 @@ fn is_ci() -> bool {
 
 /// A whole year where there is time for it.
 fn amount() -> Amount {
-    if is_ci() { Amount { sessions: 150, days: 365 } } else { Amount { sessions: 60, days: 120 } }
+    if is_ci() { Amount { sessions: 1_000, days: 365 } } else { Amount { sessions: 60, days: 120 } }
 }
 
 async fn year(database: Database, store: Arc<dyn ObjectStore>, clock: Arc<HandClock>, of: Amount) {
@@ -382,7 +445,7 @@ async fn a_year_on_postgres_is_as_its_model() {
 
 #[tokio::test]
 async fn a_year_over_a_directory_is_as_its_model() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = super::folder();
     let store = LocalStore::open_ambient(folder.path(), Arc::new(SystemClock)).unwrap();
     year(Database::file(), Arc::new(store), clock(), amount()).await;
 }
@@ -392,6 +455,6 @@ async fn a_year_over_a_bucket_is_as_its_model() {
     let Some(server) = crate::servers::seaweed() else { return };
     let store = server.store().await;
     let few = Amount { sessions: 20, days: 60 };
-    let of = if is_ci() { Amount { sessions: 40, days: 180 } } else { few };
+    let of = if is_ci() { Amount { sessions: 1_000, days: 120 } } else { few };
     year(Database::file(), Arc::new(store), clock(), of).await;
 }
