@@ -208,6 +208,9 @@ pub const SWEEP_WALK_MS: u64 = 600_000;
 pub const SESSIONS_WALKED_MAX: u32 = 500;
 /// Rows that one transaction of a sweep removes, at most.
 pub const ROWS_SWEPT_MAX: u64 = 1_000;
+/// Transactions that remove rows of what was deleted before whoever asked is answered, at most: the
+/// rest goes by and by.
+pub const PIECES_REMOVED_AT_ONCE: u32 = 4;
 /// Turns that one transaction of a sweep removes, or removes the pieces of, at most: each may have
 /// texts of several megabytes.
 pub const TURNS_SWEPT_MAX: u64 = 20;

@@ -117,6 +117,9 @@ fn responses(route: &Route, shape: &Shape) -> Value {
     };
     if route.needs.right != Right::Anyone {
         ["400", "401", "404", "503"].into_iter().for_each(&mut refuse);
+        if route.needs.on == On::Session {
+            refuse("410");
+        }
         shape.refused.iter().copied().for_each(&mut refuse);
     }
     Value::Object(responses)

@@ -10,6 +10,7 @@ use super::http::input::Options;
 use super::places::{bounded, page};
 use super::problem::Problem;
 use crate::catalog::{Promoter, Promotion, PromotionId};
+use crate::proofs::NOT_KNOWN;
 
 /// Which receipts.
 #[derive(Debug, Deserialize)]
@@ -54,7 +55,7 @@ fn as_json(receipt: &Promotion) -> Value {
         "subject": subject,
         "from": receipt.source,
         "to": receipt.target,
-        "revision": receipt.revision,
+        "revision": receipt.revision.as_deref().unwrap_or(NOT_KNOWN),
         "at_ms": receipt.at_ms,
     })
 }

@@ -13,7 +13,7 @@ use super::problem::Problem;
 use crate::catalog::{SettledQuestion, TurnId, Walk};
 use crate::limits::{SESSIONS_WALKED_MAX, TURNS_PAGE_MAX};
 use crate::retention::Fate;
-use crate::retention::policy::{Stay, Verdict};
+use crate::retention::policy::Verdict;
 
 /// `POST /v1/agent-sessions/{session}/close`
 pub(super) async fn close(desk: Desk<OfSession, Hosting>) -> Result<StatusCode, Problem> {
@@ -71,9 +71,7 @@ fn walk(mark: &str) -> Result<Walk, Problem> {
 fn fate_json(fate: &Fate) -> Value {
     let facts = &fate.facts;
     let (stays, why, at_ms) = match fate.verdict {
-        Verdict::Stays(Stay::Held) => (Some("held"), None, None),
-        Verdict::Stays(Stay::ToCome(to_come)) => (Some(to_come.as_str()), None, None),
-        Verdict::Stays(Stay::Unbounded) => (Some("unbounded"), None, None),
+        Verdict::Stays(stay) => (Some(stay.as_str()), None, None),
         Verdict::Goes { why, at_ms } => (None, Some(why.as_str()), Some(at_ms)),
     };
     json!({

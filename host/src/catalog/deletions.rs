@@ -270,7 +270,8 @@ pub(super) async fn say_why(
     Ok(())
 }
 
-/// Why a session is not there, or being swept, in a transaction that has locked it.
+/// What somebody is told of a session that is not there, or is going, in a transaction that has
+/// locked it.
 pub(super) async fn gone(
     changes: &mut Changes,
     session: SessionId,
@@ -280,10 +281,10 @@ pub(super) async fn gone(
     Ok(as_error(why.and_then(|(why,)| why)))
 }
 
-/// Why a session is not there, or being swept: one row at most.
-pub(super) const WHY_GONE: &str = "select gone_why from sessions
-        where id = $1 and sweeping_ms is not null
-    union all select why from storage_deletions where id = $1";
+/// Why a session is going, if it is. Of one whose row is gone nobody is told more than of one that
+/// never was.
+pub(super) const WHY_GONE: &str =
+    "select gone_why from sessions where id = $1 and sweeping_ms is not null";
 
 /// What somebody is told of something that went so.
 pub(super) fn as_error(why: Option<String>) -> CatalogError {

@@ -110,17 +110,18 @@ impl Catalog {
         AskErasure { workspace, subject, by, deadline_ms }: AskErasure<'_>,
     ) -> Result<Made<ErasureId>, CatalogError> {
         let mut changes = self.begin().await?;
-        let lock = "select id from workspaces where id = $1 and store_id = $2 for update";
+        let lock = "select gone_ms from workspaces where id = $1 and store_id = $2 for update";
         let found = changes.rows(sql(lock).bind(workspace).bind(self.store)).await?;
-        if found.first::<(WorkspaceId,)>()?.is_none() {
-            return Err(CatalogError::Deleted);
-        }
+        let found: Option<(Option<i64>,)> = found.first()?;
         let subject = subject.map(Label::as_str);
         let find = "select id from erasures where workspace_id = $1 and gone_ms is null
             and coalesce(subject, '') = $2";
         let find = sql(find).bind(workspace).bind(subject.unwrap_or_default());
         if let Some((id,)) = changes.rows(find).await?.first::<(Uuid,)>()? {
             return Ok(Made::Found(ErasureId(id)));
+        }
+        if !matches!(found, Some((None,))) {
+            return Err(CatalogError::Deleted);
         }
         let id = new_id();
         let insert = "insert into erasures (id, store_id, workspace_id, subject, by_subject,

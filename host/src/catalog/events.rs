@@ -60,8 +60,8 @@ pub(super) type Entry<'a> = (Lease, &'a Event);
 /// Since when a turn of the session may be claimed: its first queued one, unless another runs;
 /// while a question is open, the one with the answer.
 const NOTE: &str = "update sessions set active_ms = $2, events = events + $3, ready_ms = case
-        when exists (select 1 from turns where session_id = sessions.id and state = 'running')
-            then null
+        when sweeping_ms is not null or exists (select 1 from turns
+            where session_id = sessions.id and state = 'running') then null
         else (select due_ms from turns where session_id = sessions.id and state = 'queued'
             and not exists (select 1 from turns as asking where asking.session_id = sessions.id
                 and asking.state = 'parked'

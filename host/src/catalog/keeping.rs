@@ -124,17 +124,16 @@ pub(super) async fn open_for_turns(
     changes: &mut Changes,
     session: SessionId,
 ) -> Result<u64, CatalogError> {
-    let find = "select closed_ms, sweeping_ms, (select count(*) from turns
+    let find = "select closed_ms, (select count(*) from turns
             where session_id = sessions.id and state = 'queued')
-        from sessions where id = $1";
+        from sessions where id = $1 and sweeping_ms is null";
     let found = changes.rows(sql(find).bind(session)).await?.first()?;
-    let (closed, sweeping, queued): (Option<i64>, Option<i64>, u64) = match found {
+    let (closed, queued): (Option<i64>, u64) = match found {
         Some(found) => found,
         None => return Err(gone(changes, session).await?),
     };
-    match (sweeping, closed) {
-        (Some(_), _) => Err(CatalogError::Swept),
-        (None, Some(_)) => Err(CatalogError::Closed),
-        (None, None) => Ok(queued),
+    match closed {
+        Some(_) => Err(CatalogError::Closed),
+        None => Ok(queued),
     }
 }

@@ -3,6 +3,7 @@
 
 use super::components::{AgentComponent, agent_component};
 use super::database::{Row, sql};
+use super::deletions::as_error;
 use super::{Catalog, CatalogError};
 use crate::scope::{AgentId, Coordinates, SessionId, WorkspaceId};
 
@@ -57,7 +58,8 @@ impl Catalog {
         &self,
         id: WorkspaceId,
     ) -> Result<Option<WorkspaceRecord>, CatalogError> {
-        let find = "select id, name, created_ms from workspaces where id = $1 and store_id = $2";
+        let find = "select id, name, created_ms from workspaces
+            where id = $1 and store_id = $2 and gone_ms is null";
         let found = self.database.rows(sql(find).bind(id).bind(self.store)).await?.first()?;
         Ok(found.map(|(id, name, created_ms)| WorkspaceRecord { id, name, created_ms }))
     }
@@ -70,7 +72,8 @@ impl Catalog {
         let find = "select agents.id, workspace_id, agents.name, agents.created_ms,
                 component_name, component_sha256
             from agents join workspaces on workspaces.id = agents.workspace_id
-            where agents.id = $1 and store_id = $2";
+            where agents.id = $1 and store_id = $2 and agents.gone_ms is null
+                and workspaces.gone_ms is null";
         self.database.rows(sql(find).bind(id).bind(self.store)).await?.first_by(agent)
     }
 
@@ -86,8 +89,25 @@ impl Catalog {
                 sessions.created_ms, active_ms, closed_ms, held_ms
             from sessions join agents on agents.id = agent_id
             join workspaces on workspaces.id = workspace_id
-            where sessions.id = $1 and store_id = $2 and sweeping_ms is null";
+            where sessions.id = $1 and store_id = $2 and sweeping_ms is null
+                and agents.gone_ms is null and workspaces.gone_ms is null";
         self.database.rows(sql(find).bind(id).bind(self.store)).await?.first_by(session)
+    }
+
+    /// Where a session is that goes for its age, as long as it does.
+    ///
+    /// # Errors
+    /// [`CatalogError::Unavailable`].
+    pub async fn swept_session(&self, id: SessionId) -> Result<Option<Coordinates>, CatalogError> {
+        let find = "select agent_id, workspace_id, sessions.gone_why
+            from sessions join agents on agents.id = agent_id
+            join workspaces on workspaces.id = workspace_id
+            where sessions.id = $1 and store_id = $2 and sweeping_ms is not null
+                and agents.gone_ms is null and workspaces.gone_ms is null";
+        let found = self.database.rows(sql(find).bind(id).bind(self.store)).await?.first()?;
+        let Some((agent, workspace, why)) = found else { return Ok(None) };
+        let is_swept = matches!(as_error(why), CatalogError::Swept);
+        Ok(is_swept.then_some(Coordinates { workspace, agent, session: Some(id) }))
     }
 }
 

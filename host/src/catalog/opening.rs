@@ -19,7 +19,8 @@ impl Catalog {
         }
         let session = SessionId(new_id());
         let insert = "insert into sessions (agent_id, name, id, created_ms, active_ms, opened_by)
-            values ($1, $2, $3, $4, $4, $5) on conflict (agent_id, name) do nothing";
+            select id, $2, $3, $4, $4, $5 from agents where id = $1 and gone_ms is null
+            on conflict (agent_id, name) do nothing";
         let insert = sql(insert).bind(agent).bind(name.as_str()).bind(session).bind(self.now());
         if self.database.execute(insert.bind(opener.as_str())).await? == 1 {
             return Ok(Made::New(session));

@@ -111,6 +111,7 @@ pub struct SessionPlace {
 /// One table of named things, in SQL: `$1` is the parent's id, or that of what is deleted.
 pub(super) struct Table {
     find: &'static str,
+    /// Makes none where the parent is not there any more.
     insert: &'static str,
     pub(super) delete: &'static str,
     /// When the last lease of a turn ends that runs there.
@@ -119,6 +120,13 @@ pub(super) struct Table {
     pub(super) held: &'static str,
     /// Says when (`$2`), why (`$3`) and for whom (`$4`) it is deleted.
     pub(super) say_why: &'static str,
+    /// Since when it is deleted, if it is: one row.
+    pub(super) gone_ms: &'static str,
+    /// Lets nobody see it and what is below it any more, since a time (`$2`). Nobody can give a name
+    /// that looks like an id.
+    pub(super) hide: &'static [&'static str],
+    /// The ids of its sessions.
+    pub(super) sessions: &'static str,
     /// Forgets the questions that were settled there.
     pub(super) erase_questions: &'static str,
     /// Locks it and all below it, from the top.
@@ -136,7 +144,20 @@ pub(super) const WORKSPACES: Table = Table {
         where agents.workspace_id = $1 and turns.state = 'running'",
     held: "select sessions.id from sessions join agents on agents.id = sessions.agent_id
         where agents.workspace_id = $1 and held_ms is not null limit 1",
-    say_why: "update workspaces set gone_ms = $2, gone_why = $3, gone_by = $4 where id = $1",
+    say_why: "update workspaces set gone_ms = coalesce(gone_ms, $2), gone_why = $3, gone_by = $4
+        where id = $1",
+    gone_ms: "select gone_ms from workspaces where id = $1",
+    hide: &[
+        "update workspaces set name = id, gone_ms = $2 where id = $1",
+        "update stores set platform_workspace_id = null where platform_workspace_id =
+            (select id from workspaces where id = $1 and gone_ms = $2)",
+        "update agents set name = id, gone_ms = $2 where workspace_id = $1 and gone_ms is null",
+        "update sessions set name = id, sweeping_ms = $2, ready_ms = null
+            where agent_id in (select id from agents where workspace_id = $1)
+                and sweeping_ms is null",
+    ],
+    sessions: "select sessions.id from sessions join agents on agents.id = sessions.agent_id
+        where agents.workspace_id = $1",
     erase_questions: "delete from settled_questions where workspace_id = $1",
     locks: &[
         "select id from workspaces where id = $1 for update",
@@ -148,14 +169,23 @@ pub(super) const WORKSPACES: Table = Table {
 
 pub(super) const AGENTS: Table = Table {
     find: "select id from agents where workspace_id = $1 and name = $2",
-    insert: "insert into agents (workspace_id, name, id, created_ms) values ($1, $2, $3, $4)
+    insert: "insert into agents (workspace_id, name, id, created_ms)
+        select id, $2, $3, $4 from workspaces where id = $1 and gone_ms is null
         on conflict (workspace_id, name) do nothing",
     delete: "delete from agents where id = $1",
     running: "select max(turns.lease_until_ms) from turns
         join sessions on sessions.id = turns.session_id
         where sessions.agent_id = $1 and turns.state = 'running'",
     held: "select id from sessions where agent_id = $1 and held_ms is not null limit 1",
-    say_why: "update agents set gone_ms = $2, gone_why = $3, gone_by = $4 where id = $1",
+    say_why: "update agents set gone_ms = coalesce(gone_ms, $2), gone_why = $3, gone_by = $4
+        where id = $1",
+    gone_ms: "select gone_ms from agents where id = $1",
+    hide: &[
+        "update agents set name = id, gone_ms = $2 where id = $1",
+        "update sessions set name = id, sweeping_ms = $2, ready_ms = null
+            where agent_id = $1 and sweeping_ms is null",
+    ],
+    sessions: "select id from sessions where agent_id = $1",
     erase_questions: "delete from settled_questions where agent_id = $1
         and workspace_id = (select workspace_id from agents where id = $1)",
     locks: &[
@@ -167,12 +197,17 @@ pub(super) const AGENTS: Table = Table {
 pub(super) const SESSIONS: Table = Table {
     find: "select id from sessions where agent_id = $1 and name = $2",
     insert: "insert into sessions (agent_id, name, id, created_ms, active_ms)
-        values ($1, $2, $3, $4, $4) on conflict (agent_id, name) do nothing",
+        select id, $2, $3, $4, $4 from agents where id = $1 and gone_ms is null
+        on conflict (agent_id, name) do nothing",
     delete: "delete from sessions where id = $1",
     running: "select max(lease_until_ms) from turns
         where session_id = $1 and state = 'running'",
     held: "select id from sessions where id = $1 and held_ms is not null",
-    say_why: "update sessions set gone_ms = $2, gone_why = $3, gone_by = $4 where id = $1",
+    say_why: "update sessions set gone_ms = coalesce(gone_ms, $2), gone_why = $3, gone_by = $4
+        where id = $1",
+    gone_ms: "select sweeping_ms from sessions where id = $1",
+    hide: &["update sessions set name = id, sweeping_ms = $2, ready_ms = null where id = $1"],
+    sessions: "select id from sessions where id = $1",
     erase_questions: "delete from settled_questions where session_id = $1",
     locks: &["select id from sessions where id = $1 for update"],
 };
@@ -251,8 +286,10 @@ impl Catalog {
         page: Page<'_>,
     ) -> Result<Vec<Place<WorkspaceId>>, CatalogError> {
         let list = "select id, name, created_ms,
-                (select count(*) from agents where workspace_id = workspaces.id)
-            from workspaces where store_id = $1 and name > $2 order by name limit $3";
+                (select count(*) from agents where workspace_id = workspaces.id
+                    and gone_ms is null)
+            from workspaces where store_id = $1 and name > $2 and gone_ms is null
+            order by name limit $3";
         self.list(list, self.store, page).await
     }
 
@@ -268,7 +305,8 @@ impl Catalog {
         let list = "select id, name, created_ms,
                 (select count(*) from sessions where agent_id = agents.id
                     and sweeping_ms is null)
-            from agents where workspace_id = $1 and name > $2 order by name limit $3";
+            from agents where workspace_id = $1 and name > $2 and gone_ms is null
+            order by name limit $3";
         self.list(list, workspace.0, page).await
     }
 

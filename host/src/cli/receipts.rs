@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use bailiwick::proofs::{PublicKey, ReceiptKey, SignedReceipt};
+use bailiwick::proofs::{NOT_KNOWN, PublicKey, ReceiptKey, SignedReceipt};
 use clap::{Args, Subcommand};
 
 use super::Outcome;
@@ -132,7 +132,11 @@ fn print(output: &mut Output, signed: &SignedReceipt) -> Result<(), Failure> {
         ))?;
     }
     for copy in &receipt.promoted {
-        output.line(&format!("lives on: {} of agent {}", copy.path, copy.agent))?;
+        let known = match copy.revision.as_str() {
+            "" | NOT_KNOWN => "whether there is a copy is not known",
+            revision => revision,
+        };
+        output.line(&format!("lives on: {} of agent {} ({known})", copy.path, copy.agent))?;
     }
     if receipt.promoted_cut {
         output.line("lives on: more than are listed")?;

@@ -19,8 +19,8 @@ pub(super) struct Sweep {
     /// Removes nothing, and shows which sessions would go, why and since when.
     #[arg(long)]
     dry_run: bool,
-    /// With --dry-run, prints one JSON object per session, those that stay as well: when each goes if
-    /// nothing happens in it.
+    /// With --dry-run, prints one JSON object per session, those that stay as well: what keeps each, or
+    /// why and when it goes if nothing happens in it.
     #[arg(long, requires = "dry_run")]
     json: bool,
 }
@@ -86,9 +86,9 @@ async fn row(desk: &Desk, fate: &Fate, why: &str, at_ms: u64) -> Result<Vec<Stri
 
 fn as_json(fate: &Fate, now_ms: u64) -> serde_json::Value {
     let facts = &fate.facts;
-    let (goes, at_ms) = match fate.verdict {
-        Verdict::Stays(_) => (None, None),
-        Verdict::Goes { why, at_ms } => (Some(why.as_str()), Some(at_ms)),
+    let (stays, goes, at_ms) = match fate.verdict {
+        Verdict::Stays(stay) => (Some(stay.as_str()), None, None),
+        Verdict::Goes { why, at_ms } => (None, Some(why.as_str()), Some(at_ms)),
     };
     json!({
         "session": facts.session.to_string(),
@@ -96,6 +96,8 @@ fn as_json(fate: &Fate, now_ms: u64) -> serde_json::Value {
         "workspace": facts.workspace.to_string(),
         "name": facts.name,
         "active_ms": facts.active_ms,
+        "closed_ms": facts.closed_ms,
+        "stays": stays,
         "goes": goes,
         "goes_ms": at_ms,
         "goes_now": fate.verdict.by(now_ms).is_some(),

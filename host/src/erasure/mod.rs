@@ -12,7 +12,7 @@ use crate::catalog::{
 };
 use crate::clock::Clock;
 use crate::limits::{ERASURE_WARNED_AGAIN_MS, ERASURE_WARNED_MS, Limits, RECEIPT_PROMOTIONS_MAX};
-use crate::proofs::{Asked, Done, LivesOn, Proved, Receipt, ReceiptKey, SignedReceipt};
+use crate::proofs::{Asked, Done, LivesOn, NOT_KNOWN, Proved, Receipt, ReceiptKey, SignedReceipt};
 use crate::scope::{AgentId, Deletion, WorkspaceId};
 use crate::settings::{Effective, Hold, Settings};
 use crate::space::Emptied;
@@ -248,7 +248,7 @@ impl Eraser {
         let lives_on = promoted.into_iter().take(most).map(|copy| LivesOn {
             agent: copy.agent.to_string(),
             path: copy.target,
-            revision: copy.revision.unwrap_or_default(),
+            revision: copy.revision.unwrap_or_else(|| NOT_KNOWN.to_owned()),
             at_ms: copy.at_ms,
         });
         let receipt = Receipt::new(Proved {

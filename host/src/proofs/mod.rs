@@ -91,6 +91,9 @@ pub struct Done {
     pub resumed: u64,
 }
 
+/// In place of a revision, of a promotion that was never completed.
+pub const NOT_KNOWN: &str = "not known";
+
 /// A copy that lives on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -99,7 +102,7 @@ pub struct LivesOn {
     pub agent: String,
     /// The path of the copy.
     pub path: String,
-    /// Which content it had; empty where that is not known, nor whether there is a copy.
+    /// Which content it had; [`NOT_KNOWN`] where that is not known, nor whether there is a copy.
     pub revision: String,
     /// When it was made.
     pub at_ms: u64,

@@ -88,6 +88,17 @@ pub fn judge(facts: &SessionFacts, policy: &Policy) -> Verdict {
     }
 }
 
+impl Stay {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Held => "held",
+            Self::ToCome(to_come) => to_come.as_str(),
+            Self::Unbounded => "unbounded",
+        }
+    }
+}
+
 impl Verdict {
     /// Why the session is to go by a time, in milliseconds since the Unix epoch, if it is.
     pub fn by(self, now_ms: u64) -> Option<Reason> {

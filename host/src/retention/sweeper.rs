@@ -9,8 +9,10 @@ use async_trait::async_trait;
 
 use super::judge::Settled;
 use super::preview::{Preview, foresee};
-use crate::catalog::{Catalog, CatalogError, DeletionRecord, Left, Tally};
-use crate::limits::{DELETION_LEASE_MS, SESSIONS_WALKED_MAX, SWEEP_STEPS_MAX, SWEEP_WALK_MS};
+use crate::catalog::{Catalog, CatalogError, DeletionRecord, Left, Removable, Tally};
+use crate::limits::{
+    CATALOG_PAGE_ROWS_MAX, DELETION_LEASE_MS, SESSIONS_WALKED_MAX, SWEEP_STEPS_MAX, SWEEP_WALK_MS,
+};
 use crate::scope::SessionId;
 use crate::space::{Emptied, Emptying, Ledger, Proof, Storage};
 use crate::store::Layer;
@@ -85,18 +87,19 @@ impl Sweeper {
     /// tick; it keeps nothing else from being done.
     pub async fn tick(&self) -> Tick {
         let mut tick = Tick::default();
-        self.finish_sweeps(&mut tick).await;
+        self.finish_going(&mut tick).await;
         self.walk(&mut tick).await;
         self.sweep_rows(&mut tick).await;
         self.empty(&mut tick).await;
         tick
     }
 
-    /// Works on files owed to deletion, and nothing else.
+    /// Finishes what was deleted, its rows and its files, and begins nothing.
     pub async fn empty_owed(&self) -> Tick {
         let mut tick = Tick::default();
         loop {
             tick.is_full = false;
+            self.finish_going(&mut tick).await;
             self.empty(&mut tick).await;
             if !tick.is_full {
                 return tick;
@@ -124,25 +127,21 @@ impl Sweeper {
         }
     }
 
-    /// What others began and did not live to finish.
-    async fn finish_sweeps(&self, tick: &mut Tick) {
-        let sweeping = self.0.catalog.sweeping_sessions().await;
-        let Some(sweeping) = tick.told(sweeping, "sessions that are being swept are not known")
-        else {
-            return;
-        };
-        for session in sweeping {
-            self.finish_sweep(session, tick).await;
+    /// What was deleted and is too large to go at once, and what others did not live to finish.
+    async fn finish_going(&self, tick: &mut Tick) {
+        let going = self.0.catalog.going().await;
+        let Some(going) = tick.told(going, "what is going is not known") else { return };
+        tick.is_full |= going.len() >= CATALOG_PAGE_ROWS_MAX as usize;
+        for what in going {
+            self.finish(what, tick).await;
         }
     }
 
-    /// Removes the rows of a session, so many at a time, and then itself.
-    async fn finish_sweep(&self, session: SessionId, tick: &mut Tick) {
+    /// Removes the rows of something, so many at a time, and then itself.
+    async fn finish(&self, what: Removable, tick: &mut Tick) {
         loop {
-            let left = self.0.catalog.sweep_rows(session).await;
-            let Some(left) = tick.told(left, "rows of a session that goes are still there") else {
-                return;
-            };
+            let left = self.0.catalog.sweep_going(what).await;
+            let Some(left) = tick.told(left, "rows of what goes are still there") else { return };
             tick.rows += left.removed();
             self.0.observer.swept("session_rows", left.removed());
             if let Left::Nothing(_) = left {
@@ -198,7 +197,7 @@ impl Sweeper {
         tracing::info!(%session, why = why.as_str(), "a session goes");
         tick.sessions += 1;
         self.0.observer.swept("sessions", 1);
-        self.finish_sweep(session, tick).await;
+        self.finish(Removable::Session(session), tick).await;
     }
 
     /// Rows that go by themselves.

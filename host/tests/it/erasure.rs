@@ -217,6 +217,7 @@ async fn a_subjects_sessions_are_erased() {
         let by = Promoter::Subject(label("ann"));
         let receipt = world.catalog.open_receipt(at, &by, "session/a", "agent/a").await.unwrap();
         world.catalog.complete_receipt(receipt, "r").await.unwrap();
+        world.catalog.open_receipt(at, &by, "session/a", "agent/begun").await.unwrap();
         let id = world.ask(here.0, Some("ann")).await;
         world.go_on().await;
         world.pass(LEASE_MS);
@@ -227,8 +228,9 @@ async fn a_subjects_sessions_are_erased() {
         let done: Vec<_> = signed.receipt.deletions.iter().map(|done| done.id.clone()).collect();
         assert_eq!(done, ids);
         assert_eq!(signed.receipt.asked.subject, Some(world.key.hash("ann")));
-        let lives_on: Vec<_> = signed.receipt.promoted.iter().map(|copy| &copy.path).collect();
-        assert_eq!(lives_on, ["agent/a"]);
+        let lives_on = signed.receipt.promoted.iter();
+        let lives_on: Vec<_> = lives_on.map(|copy| (&*copy.path, &*copy.revision)).collect();
+        assert_eq!(lives_on, [("agent/a", "r"), ("agent/begun", "not known")]);
         assert!(!signed.to_text().contains("ann\""), "{}", signed.to_text());
         assert_eq!(world.erasure(id).await.subject, None);
         for session in anns {

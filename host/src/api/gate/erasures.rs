@@ -46,7 +46,7 @@ impl Erasures {
         deadline_ms: u64,
     ) -> Result<Made<ErasureId>, Problem> {
         if deadline_ms <= self.host.0.storage.clock().now_ms() {
-            return Err(Problem::bad_request("deadline", "a deadline is still to come"));
+            return Err(Problem::bad_request("deadline_ms", "a deadline is still to come"));
         }
         let subject = subject.map(label).transpose()?;
         let asked = AskErasure {

@@ -82,6 +82,16 @@ pub(super) async fn agent(catalog: &Catalog, id: AgentId) -> Result<Option<Found
     }))
 }
 
+/// A session that goes for its age.
+pub(super) async fn swept(catalog: &Catalog, id: SessionId) -> Result<Option<Found>, CatalogError> {
+    let swept = catalog.swept_session(id).await?;
+    Ok(swept.map(|Coordinates { workspace, agent, .. }| Found::Session {
+        workspace,
+        agent,
+        session: id,
+    }))
+}
+
 pub(super) async fn session(
     catalog: &Catalog,
     id: SessionId,

@@ -19,7 +19,7 @@ use super::metrics::Metrics;
 use super::problem::Problem;
 use super::token::{Caller, TokenError, Verifier};
 use super::traces;
-use crate::catalog::{Catalog, ErasureId, Label, LabelError};
+use crate::catalog::{Catalog, CatalogError, ErasureId, Label, LabelError};
 use crate::engine::Engine;
 use crate::limits::{
     HOST_ARCHIVES_MAX, HOST_COMPONENT_UPLOADS_MAX, HOST_FOLLOWERS_MAX, HOST_PUBLISHES_MAX,
@@ -221,15 +221,38 @@ impl Host {
     /// Whether a request may go on: the one place that decides.
     async fn admit(&self, parts: &mut Parts, needs: Needs) -> Result<Admitted, Problem> {
         let caller = self.caller(parts).await?;
-        let found = self.find(parts, needs.on).await?;
-        let found = found.filter(|found| reaches(&caller, needs, found));
-        let found = found.ok_or_else(Problem::nothing_here)?;
+        let Some(found) = self.find(parts, needs.on).await? else {
+            return Err(self.absent(parts, &caller, needs).await?);
+        };
+        if !reaches(&caller, needs, &found) {
+            return Err(Problem::nothing_here());
+        }
         match self.allows(&caller, found, needs.right).await? {
             true => {
                 traces::about(found.workspace(), found.agent(), found.session());
                 Ok(Admitted { caller, found })
             }
             false => Err(Problem::nothing_here()),
+        }
+    }
+
+    /// What somebody is told of something that is not there: that it goes, as long as it does and if
+    /// he would be admitted.
+    async fn absent(
+        &self,
+        parts: &mut Parts,
+        caller: &Caller,
+        needs: Needs,
+    ) -> Result<Problem, Problem> {
+        let swept = match (needs.on, id(parts, "session").await) {
+            (On::Session, Some(id)) => find::swept(&self.0.catalog, SessionId(id)).await?,
+            _ => None,
+        };
+        match swept.filter(|found| reaches(caller, needs, found)) {
+            Some(found) if self.allows(caller, found, needs.right).await? => {
+                Ok(CatalogError::Swept.into())
+            }
+            _ => Ok(Problem::nothing_here()),
         }
     }
 

@@ -64,7 +64,8 @@ impl Catalog {
         workspace: Option<WorkspaceId>,
     ) -> Result<(), CatalogError> {
         let set = "update stores set platform_workspace_id = $2 where id = $1 and ($2 is null
-            or exists (select 1 from workspaces where id = $2 and store_id = $1))";
+            or exists (select 1 from workspaces
+                where id = $2 and store_id = $1 and gone_ms is null))";
         match self.database.execute(sql(set).bind(self.store).bind(workspace)).await? {
             0 => Err(CatalogError::Deleted),
             _ => Ok(()),

@@ -34,6 +34,8 @@ async fn everything(desk: &Desk) -> Vec<String> {
             || coalesce(lease_until_ms, 0) || coalesce(cancel_ms, 0) from turns order by id",
         "select name || events || active_ms || coalesce(ready_ms, 0) || coalesce(closed_ms, 0)
             || coalesce(sweeping_ms, 0) || coalesce(gone_why, '') from sessions order by id",
+        "select name || coalesce(gone_ms, 0) || coalesce(gone_why, '') from agents order by id",
+        "select name || coalesce(gone_ms, 0) || coalesce(gone_why, '') from workspaces order by id",
         "select turn_id || coalesce(answer, '') || settled_ms from settled_questions order by 1",
         "select turn_id || number || kind || coalesce(message, '') from events order by 1",
         "select id || due_ms || input from wakeups order by id",
@@ -91,7 +93,10 @@ on_both! {
         let pinned = AgentComponent::Pinned(Sha256([4; 32]));
         broken_anywhere(desk, || catalog.set_agent_component(agent, Some(&pinned))).await;
         desk.pass(LEASE_MS);
-        broken_anywhere(desk, || catalog.remove_workspace(workspace)).await;
+        let what = Removable::Workspace(workspace);
+        broken_anywhere(desk, || catalog.begin_removal(what, Removal::default())).await;
+        while let Left::More(_) = broken_anywhere(desk, || catalog.sweep_going(what)).await {}
+        assert_eq!(catalog.owed().await.unwrap(), [Deletion::Workspace(workspace)]);
     }
 
     async fn a_crash_while_skills_change_leaves_nothing_half_done(desk: &Desk) {
@@ -130,7 +135,8 @@ on_both! {
         broken_anywhere(desk, || catalog.sweep_pieces()).await;
         let judge = retention::Ruthless::default();
         broken_anywhere(desk, || catalog.begin_sweep(session, &judge)).await;
-        while let Left::More(_) = broken_anywhere(desk, || catalog.sweep_rows(session)).await {}
+        let what = Removable::Session(session);
+        while let Left::More(_) = broken_anywhere(desk, || catalog.sweep_going(what)).await {}
         broken_anywhere(desk, || catalog.claim_deletion(1)).await.unwrap();
     }
 }

@@ -100,6 +100,103 @@ on_both! {
         assert_eq!(desk.catalog.component(COMPONENT).await.unwrap(), None);
     }
 
+    /// However large it is: from the moment at which something is deleted nobody sees it, nothing
+    /// happens in it, and its rows go in short transactions; only then are its files owed.
+    async fn what_was_deleted_is_seen_by_nobody(desk: &Desk) {
+        let (agent, session) = desk.ready().await;
+        let (workspace, _, _) = desk.session().await;
+        let catalog = &desk.catalog;
+        let lose = vec![Event::Deleted { path: "session/a".into() }; 1_500];
+        for _ in 0..4 {
+            catalog.enqueue(turn_of(session)).await.unwrap();
+            let lease = claim_one(catalog).await.lease;
+            let finish = Finish { events: lose.clone(), ..replied() };
+            catalog.finish_turn(lease, &finish).await.unwrap();
+        }
+        catalog.enqueue(turn_of(session)).await.unwrap();
+        let lost = claim_one(catalog).await.lease;
+        catalog.enqueue(turn_of(session)).await.unwrap();
+        catalog.add_wakeup(session, &When::At(0), "").await.unwrap();
+        catalog.set_platform_workspace(Some(workspace)).await.unwrap();
+        desk.pass(LEASE_MS + 1);
+        let removal = Removal { why: Reason::Asked, by: Some(&label("ann")) };
+        catalog.remove(Removable::Workspace(workspace), removal).await.unwrap();
+
+        let rows = desk.count("select count(*) from events").await;
+        assert!(rows > 1_000, "what is large is not gone at once: {rows}");
+        assert_eq!(catalog.workspace_by_id(workspace).await.unwrap(), None);
+        assert_eq!(catalog.agent_by_id(agent).await.unwrap(), None);
+        assert_eq!(catalog.session_by_id(session).await.unwrap(), None);
+        assert_eq!(catalog.workspaces(Page::ALL).await.unwrap(), []);
+        assert_eq!(catalog.agents(workspace, Page::ALL).await.unwrap(), []);
+        assert_eq!(catalog.sessions(agent, None, Page::ALL).await.unwrap(), []);
+        assert_eq!(catalog.platform_workspace().await.unwrap(), None);
+        for refused in [
+            catalog.make_agent(workspace, &name("late")).await.map(|_| ()),
+            catalog.make_session(agent, &name("late")).await.map(|_| ()),
+            catalog.open_session(agent, &name("late"), &label("ann")).await.map(|_| ()),
+            catalog.enqueue(turn_of(session)).await.map(|_| ()),
+            catalog.add_wakeup(session, &When::At(0), "").await.map(|_| ()),
+            catalog.note_write(session).await,
+            catalog.set_platform_workspace(Some(workspace)).await,
+            catalog.remove_session(session).await,
+            catalog.remove_workspace(workspace).await,
+            catalog.ask_erasure(AskErasure { workspace, subject: None, by: None, deadline_ms: 9 })
+                .await
+                .map(|_| ()),
+        ] {
+            assert!(matches!(refused, Err(CatalogError::Deleted)), "{refused:?}");
+        }
+        assert!(matches!(catalog.renew(lost, &[]).await, Err(CatalogError::LeaseLost)));
+        assert_eq!(catalog.claim("host", 10).await.unwrap(), []);
+        assert_eq!(catalog.due_wakeups(10).await.unwrap(), []);
+
+        let (second, _, _) = desk.session().await;
+        assert_ne!(second, workspace, "its name is free");
+        assert_eq!(catalog.going().await.unwrap(), [Removable::Workspace(workspace)]);
+        assert_eq!(desk.another("elsewhere").await.going().await.unwrap(), []);
+        let mut transactions = 0;
+        while let Left::More(rows) =
+            catalog.sweep_going(Removable::Workspace(workspace)).await.unwrap()
+        {
+            assert_eq!(catalog.owed().await.unwrap(), []);
+            assert!((1..=1_000).contains(&rows), "{rows}");
+            transactions += 1;
+        }
+        assert!(transactions >= 1);
+        assert_eq!(catalog.going().await.unwrap(), []);
+        assert_eq!(catalog.owed().await.unwrap(), [Deletion::Workspace(workspace)]);
+        let mark = catalog.deletion(workspace.0).await.unwrap().unwrap();
+        assert_eq!((mark.why, mark.by.as_deref()), (Some(Reason::Asked), Some("ann")));
+        assert_eq!(mark.deleted_ms, START_MS + LEASE_MS + 1);
+        assert_eq!(desk.count("select count(*) from events").await, 0);
+        assert_eq!(desk.count("select count(*) from components").await, 0);
+        let left = catalog.sweep_going(Removable::Workspace(second)).await.unwrap();
+        assert_eq!(left, Left::Nothing(0), "what is there is not swept");
+        assert!(catalog.workspace_by_id(second).await.unwrap().is_some());
+    }
+
+    /// What is erased is so although somebody deleted it before: its settled questions go as well.
+    async fn what_was_deleted_can_still_be_erased(desk: &Desk) {
+        let (_, session) = desk.ready().await;
+        let catalog = &desk.catalog;
+        catalog.enqueue(turn_of(session)).await.unwrap();
+        let lease = claim_one(catalog).await.lease;
+        catalog.finish_turn(lease, &asked("which?")).await.unwrap();
+        catalog.cancel(lease.turn).await.unwrap();
+        let what = Removable::Session(session);
+        catalog.begin_removal(what, Removal::default()).await.unwrap();
+        assert_eq!(desk.count("select count(*) from settled_questions").await, 1);
+        desk.pass(5);
+        let erased = Removal { why: Reason::Erased, by: None };
+        catalog.remove(what, erased).await.unwrap();
+        assert_eq!(desk.count("select count(*) from settled_questions").await, 0);
+        let mark = catalog.deletion(session.0).await.unwrap().unwrap();
+        assert_eq!((mark.why, mark.deleted_ms), (Some(Reason::Erased), START_MS));
+        let again = catalog.remove(what, erased).await;
+        assert!(matches!(again, Err(CatalogError::Deleted)), "{again:?}");
+    }
+
     async fn the_mark_of_a_parent_stands_for_its_children(desk: &Desk) {
         let (workspace, agent, _) = desk.session().await;
         desk.catalog.remove_agent(agent).await.unwrap();
@@ -109,6 +206,27 @@ on_both! {
         assert_eq!(owed.len(), 2);
         assert!(owed.contains(&Deletion::Agent(workspace, agent)));
         assert!(owed.contains(&Deletion::Workspace(workspace)));
+    }
+
+    /// Whatever takes a row away, and all below it: files are owed, once for all that went together.
+    async fn a_cascade_leaves_one_mark(desk: &Desk) {
+        let (workspace, agent, session) = desk.session().await;
+        let catalog = &desk.catalog;
+        for (delete, owed) in [
+            ("delete from sessions where id = $1", Deletion::Session(workspace, agent, session)),
+            ("delete from agents where id = $1", Deletion::Agent(workspace, agent)),
+            ("delete from workspaces where id = $1", Deletion::Workspace(workspace)),
+        ] {
+            super::session(catalog, "tuesday").await;
+            let (Deletion::Session(.., SessionId(id))
+            | Deletion::Agent(_, AgentId(id))
+            | Deletion::Workspace(WorkspaceId(id))) = owed;
+            catalog.database.execute(sql(delete).bind(id)).await.unwrap();
+            assert_eq!(catalog.owed().await.unwrap(), [owed]);
+            let claimed = catalog.claim_deletion(1).await.unwrap().unwrap();
+            assert_eq!(claimed.why, None, "nobody said why");
+            catalog.settle_deletion(&claimed).await.unwrap();
+        }
     }
 
     async fn a_list_says_where_each_session_stands(desk: &Desk) {

@@ -38,6 +38,17 @@ async fn a_promotion_leaves_a_receipt() {
     let file = door.get(&ann, &door.in_session("/files?folder=agent")).await.json();
     assert_eq!(first["revision"], file["files"][0]["revision"], "{file}");
 
+    let at = bailiwick::scope::Coordinates {
+        workspace: door.workspace,
+        agent: door.agent,
+        session: Some(door.session),
+    };
+    let by = bailiwick::catalog::Promoter::Operator;
+    let begun = door.catalog.open_receipt(at, &by, "session/a", "agent/begun").await.unwrap();
+    let latest = door.get(&ann, &door.in_session("/receipts?limit=1")).await.json();
+    assert_eq!(latest["items"][0]["revision"], "not known", "it was never completed");
+    door.catalog.withdraw_receipt(begun).await.unwrap();
+
     door.post(&ann, &door.in_agent("/copy"), &way("agent/a", "workspace/c")).await;
     let reader = door.who("auditor", &[Authority::SessionsRead]);
     let page = door.get(&reader, &door.in_workspace("/receipts?limit=2")).await.json();

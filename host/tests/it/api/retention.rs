@@ -2,8 +2,10 @@
 
 use axum::http::{Method, StatusCode};
 use bailiwick::api::authority::Authority;
-use bailiwick::catalog::{Cascade, Ending, Enqueue, Finish, Judge, Reason, SessionFacts};
-use bailiwick::scope::SessionId;
+use bailiwick::catalog::{
+    Cascade, Ending, Enqueue, Finish, Judge, Left, Reason, Removable, Removal, SessionFacts,
+};
+use bailiwick::scope::{SessionId, WorkspaceId};
 use serde_json::{Value, json};
 
 use super::{Door, Who};
@@ -128,22 +130,39 @@ async fn a_file_written_while_its_session_is_swept_is_taken_back() {
     }
 }
 
-/// Who finds a swept session finds nothing: its name is free, and its events end.
+/// A swept session is not there, and its name is free: who might see it is told that it goes, as long
+/// as it does, and then what everybody is told.
 #[tokio::test]
 async fn a_swept_session_is_not_there() {
     let door = Door::new().await;
     let host = door.who("ann", &[Authority::SessionsWrite]);
+    let stranger = door.who("eve", &[]);
     sweep(&door, door.session).await;
-    for below in ["", "/files", "/turns", "/events", "/receipts"] {
-        let gone = door.get(&host, &door.in_session(below)).await;
-        assert_eq!(gone.status, StatusCode::NOT_FOUND, "{below}");
-    }
+    let all_are = async |who: &Who, status: StatusCode| {
+        for below in ["", "/files", "/turns", "/events", "/receipts"] {
+            let gone = door.get(who, &door.in_session(below)).await;
+            assert_eq!(gone.status, status, "{below}");
+        }
+    };
+    all_are(&host, StatusCode::GONE).await;
+    all_are(&stranger, StatusCode::NOT_FOUND).await;
+    let elsewhere = Who { workspace: Some(WorkspaceId(super::nobodys())), ..host.clone() };
+    all_are(&elsewhere, StatusCode::NOT_FOUND).await;
     let listed = door.get(&host, &door.in_agent("/sessions")).await.json();
     assert_eq!(listed["items"], json!([]));
     let again = json!({ "name": "monday" });
     let made = door.post(&host, &door.in_agent("/sessions"), &again).await;
     assert_eq!(made.status, StatusCode::CREATED);
     assert_ne!(made.json()["id"], door.session.to_string());
+    let what = Removable::Session(door.session);
+    assert!(matches!(door.catalog.sweep_going(what).await.unwrap(), Left::Nothing(_)));
+    all_are(&host, StatusCode::NOT_FOUND).await;
+    // What somebody deleted is not told apart from what never was.
+    let made: uuid::Uuid = made.json()["id"].as_str().unwrap().parse().unwrap();
+    let what = Removable::Session(SessionId(made));
+    door.catalog.begin_removal(what, Removal::default()).await.unwrap();
+    let path = format!("/v1/agent-sessions/{made}");
+    assert_eq!(door.get(&host, &path).await.status, StatusCode::NOT_FOUND);
 }
 
 /// Questions and answers are for who may read the workspace's sessions, after their session as well.

@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bailiwick::catalog::{
-    AskErasure, Catalog, CatalogLocation, CatalogOptions, ErasureId, Label, Name,
+    AskErasure, Catalog, CatalogLocation, CatalogOptions, ErasureId, Label, Name, Promoter,
 };
 use bailiwick::clock::{Clock, SystemClock};
 use bailiwick::limits::Limits;
@@ -69,7 +69,10 @@ async fn an_erasure_is_proved_once_though_a_host_is_killed() {
     std::fs::create_dir(&store).unwrap();
     let store = store.to_str().unwrap();
     let catalog = open(&schema.url(), store).await;
-    let (workspace, _) = fill(&catalog, store).await;
+    let (workspace, agent) = fill(&catalog, store).await;
+    let session = catalog.session(agent, &"s0".parse().unwrap()).await.unwrap();
+    let at = Coordinates { workspace, agent, session };
+    catalog.open_receipt(at, &Promoter::Operator, "session/a", "agent/begun").await.unwrap();
     let public = one.ok(&["receipts", "key"]);
     let key = one.data_dir().join("receipt-key.pem");
     let (url, key) = (schema.url(), key.to_str().unwrap().to_owned());
@@ -107,6 +110,7 @@ async fn an_erasure_is_proved_once_though_a_host_is_killed() {
     let public = public.trim();
     let told = one.ok(&["receipts", "verify", &file, "--public-key", public]);
     assert!(told.starts_with("verified: "), "{told}");
+    assert!(told.contains("agent/begun") && told.contains("not known"), "{told}");
     let changed =
         one.file("changed.json", receipt.replace("\"files\":2", "\"files\":3").as_bytes());
     let refused = one.run(&["receipts", "verify", &changed, "--public-key", public]);

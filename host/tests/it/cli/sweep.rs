@@ -5,6 +5,8 @@ use std::sync::Arc;
 use bailiwick::catalog::Made;
 use bailiwick::clock::{Clock, SystemClock};
 
+use serde_json::{Value, json};
+
 use super::harness::Machine;
 
 /// A clock that is long behind.
@@ -49,7 +51,19 @@ async fn a_sweep_is_shown_before_it_is_made() {
     assert!(shown.contains("old") && shown.contains("idle"), "{shown}");
     assert!(!shown.contains("held") && !shown.contains("new"), "{shown}");
     let all = machine.ok(&["sweep", "--dry-run", "--json"]);
-    assert_eq!(all.lines().count(), 3, "{all}");
+    let told = all.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let mut told: Vec<_> = told
+        .map(|it| {
+            json!([it["name"], it["stays"], it["goes"], it["goes_now"], it["goes_ms"].is_u64()])
+        })
+        .collect();
+    told.sort_by_key(Value::to_string);
+    let expected = [
+        json!(["held", "held", null, false, false]),
+        json!(["new", null, "idle", false, true]),
+        json!(["old", null, "idle", true, true]),
+    ];
+    assert_eq!(told, expected, "{all}");
     let listed = machine.ok(&[&["sessions", "ls"], of.as_slice()].concat());
     assert!(listed.contains("old"), "nothing was removed: {listed}");
     let told = machine.run(&["sweep"]);
