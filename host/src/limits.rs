@@ -229,6 +229,8 @@ pub const DELETION_PAUSE_MS: u64 = 30_000;
 pub const DELETION_PAUSES_MAX: u32 = 20;
 /// How long pieces of a reply stay after their turn is over, in milliseconds.
 pub const PIECES_KEPT_MS: u64 = 86_400_000;
+/// How long it stays what a turn asked of its host, in milliseconds.
+pub const INVOCATIONS_KEPT_MS: u64 = 86_400_000;
 /// How long it stays when a session was woken, in milliseconds.
 pub const FIRINGS_KEPT_MS: u64 = 30 * 86_400_000;
 /// How often is looked for erasures that were asked for elsewhere, in milliseconds.

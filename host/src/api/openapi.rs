@@ -278,6 +278,11 @@ impl Shape {
             ("GET", "{turn}") => {
                 Self { answer: answer(reference("Turn")), done: &["200"], ..Self::default() }
             }
+            ("GET", "invocations") => Self {
+                answer: answer(object(&[("items", list_of(invocation()))])),
+                done: &["200"],
+                ..Self::default()
+            },
             ("GET", "events") => Self {
                 query: vec![("after", integer())],
                 conditions: &["Last-Event-ID"],
@@ -509,6 +514,18 @@ fn receipt() -> Value {
         ("to", string()),
         ("revision", string()),
         ("at_ms", integer()),
+    ])
+}
+
+fn invocation() -> Value {
+    object(&[
+        ("attempt", integer()),
+        ("verb", string()),
+        ("scope", json!({ "enum": ["session", "agent", "workspace", "skill", ""] })),
+        ("outcome", string()),
+        ("calls", integer()),
+        ("bytes", integer()),
+        ("took_us", integer()),
     ])
 }
 

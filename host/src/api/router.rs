@@ -66,6 +66,11 @@ fn conversation() -> Routes {
         .get("/turns", "Lists turns", turns::list)
         .post("/turns", "Queues a turn", turns::ask)
         .get("/turns/{turn}", "Shows a turn", turns::show)
+        .get(
+            "/turns/{turn}/invocations",
+            "Shows what a turn asked of its host, for a day",
+            turns::invocations,
+        )
         .post("/turns/{turn}/answer", "Answers a turn's question", turns::answer)
         .post("/turns/{turn}/cancel", "Stops a turn", turns::cancel)
         .get("/events", "Sends what happened and what happens, as it does", turns::events)

@@ -17,7 +17,8 @@ use super::gate::{Conversation, Follower, Reading, Talking};
 use super::http::input::{Json, Options, TurnPart, WakeupPart};
 use super::problem::Problem;
 use crate::catalog::{
-    Cancelled, Cron, Event, Firing, Label, Made, Recorded, Turn, TurnId, Wakeup, WakeupId, When,
+    Cancelled, Cron, Event, Firing, InvokedBy, Label, Made, Recorded, Turn, TurnId, Wakeup,
+    WakeupId, When,
 };
 use crate::limits::{CATALOG_PAGE_ROWS_MAX, TURN_TEXT_BYTES_MAX};
 
@@ -136,6 +137,28 @@ pub(super) async fn show(
     turn: TurnPart,
 ) -> Result<Answer<Value>, Problem> {
     Ok(Answer(turn_json(&conversation.turn(turn.id()?).await?)))
+}
+
+/// `GET …/turns/{turn}/invocations`
+pub(super) async fn invocations(
+    conversation: Conversation<Reading>,
+    turn: TurnPart,
+) -> Result<Answer<Value>, Problem> {
+    let invocations = conversation.invocations(turn.id()?).await?;
+    let items: Vec<_> = invocations.iter().map(invocation_json).collect();
+    Ok(Answer(json!({ "items": items })))
+}
+
+fn invocation_json(InvokedBy { attempt, invoked }: &InvokedBy) -> Value {
+    json!({
+        "attempt": attempt,
+        "verb": invoked.verb,
+        "scope": invoked.scope,
+        "outcome": invoked.outcome,
+        "calls": invoked.calls,
+        "bytes": invoked.bytes,
+        "took_us": invoked.took_us,
+    })
 }
 
 /// Where to begin.

@@ -4,6 +4,7 @@
 use super::database::{Changes, Row, Statement, sql};
 use super::ending::{close_question, drop_components_of, held, keep_component, keep_wakes, seal};
 use super::events::{Entry, record};
+use super::invocations::keep_invocations;
 use super::session::lock_of;
 use super::turn::{Ending, Finish, Lease, TurnState};
 use super::{Catalog, CatalogError, Event, LogLevel};
@@ -167,6 +168,7 @@ impl Catalog {
             keep_component(&mut changes, lease.turn, component).await?;
         }
         let state = Event::State(seal(&mut changes, lease, finish, now).await?);
+        keep_invocations(&mut changes, lease, &finish.invoked, now).await?;
         let mut entries: Vec<Entry<'_>> =
             finish.events.iter().map(|event| (lease, event)).collect();
         let told = dropped_wakes(dropped);

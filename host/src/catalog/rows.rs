@@ -45,6 +45,19 @@ impl Catalog {
         Ok(if over.is_empty() { Left::Nothing(0) } else { Left::More(removed) })
     }
 
+    /// What turns asked of their hosts goes a day after it was noted.
+    ///
+    /// # Errors
+    /// [`CatalogError::Unavailable`].
+    pub async fn sweep_invocations(&self) -> Result<Left, CatalogError> {
+        let expired = "delete from tool_invocations
+            where (turn_id, attempt, verb, scope, outcome) in
+                (select turn_id, attempt, verb, scope, outcome from tool_invocations
+                where expires_ms < $1 order by expires_ms limit $2)";
+        let expired = sql(expired).bind(self.now()).bind(ROWS_SWEPT_MAX);
+        Ok(left(self.database.execute(expired).await?))
+    }
+
     /// What became of wakeups goes thirty days after they fired.
     ///
     /// # Errors

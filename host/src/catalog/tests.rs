@@ -178,7 +178,8 @@ fn answer_to(question: TurnId) -> Resume<'static> {
 }
 
 fn finish(ending: Ending) -> Finish {
-    Finish { ending, said: "so far".into(), wakes: Vec::new(), events: Vec::new() }
+    let (wakes, events, invoked) = (Vec::new(), Vec::new(), Vec::new());
+    Finish { ending, said: "so far".into(), wakes, events, invoked }
 }
 
 fn replied() -> Finish {

@@ -3,7 +3,7 @@ use std::fmt;
 use anyhow::anyhow;
 use uuid::Uuid;
 
-use super::{CatalogError, Event, VersionId};
+use super::{CatalogError, Event, Invoked, VersionId};
 use crate::scope::{SessionId, Sha256};
 
 /// A turn, as the catalog made it; never used twice.
@@ -168,6 +168,8 @@ pub struct Finish {
     pub wakes: Vec<Wake>,
     /// What it did since the lease was last renewed, in order.
     pub events: Vec<Event>,
+    /// What it asked of its host, each kind of call once.
+    pub invoked: Vec<Invoked>,
 }
 
 /// A turn, as it stands.

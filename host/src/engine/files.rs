@@ -12,6 +12,7 @@ use wasmtime::{Result, StoreContextMut};
 use super::bindings::bailiwick::storage::files::Depth;
 use super::bindings::bailiwick::storage::types;
 use super::convert::{Failure, answer};
+use super::invocations::{Called, Moved, outcome_of};
 use super::state::TurnState;
 use crate::buffer::Buffer;
 use crate::limits::WRITER_CALL_BYTES_MAX;
@@ -59,6 +60,12 @@ pub(super) struct ChunkAnswer {
     revision: String,
 }
 
+impl Moved for ChunkAnswer {
+    fn bytes(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+}
+
 impl From<Chunk> for ChunkAnswer {
     fn from(chunk: Chunk) -> Self {
         let Chunk { bytes, size, revision } = chunk;
@@ -82,15 +89,22 @@ impl From<Page> for PageAnswer {
     }
 }
 
-/// Links a function that answers with a `result`; its body may use `?` on errors of a space.
+/// Links a function that answers with a `result`; its body may use `?` on errors of a space. Its first
+/// argument names what it is about.
 macro_rules! verb {
-    ($files:ident, $name:literal, |$state:ident $(, $argument:ident: $kind:ty)*| $body:expr) => {
+    (
+        $files:ident, $name:literal,
+        |$state:ident, $named:ident: $first:ty $(, $argument:ident: $kind:ty)*| $body:expr
+    ) => {
         $files.func_wrap_async(
             $name,
-            |mut store: StoreContextMut<'_, TurnState>, ($($argument,)*): ($($kind,)*)| {
+            |mut store: StoreContextMut<'_, TurnState>,
+             ($named, $($argument,)*): ($first, $($kind,)*)| {
                 Box::new(async move {
                     let $state = store.data_mut();
+                    let called = Called::now(concat!("files.", $name), &$named);
                     let done: Result<_, Failure> = async { Ok($body) }.await;
+                    $state.count_done(called, &done);
                     Ok((answer(done)?,))
                 })
             },
@@ -114,9 +128,20 @@ fn add_verbs(files: &mut LinkerInstance<'_, TurnState>) -> Result<()> {
     verb!(files, "read", |state, path: String, offset: u64, length: u32| {
         ChunkAnswer::from(state.space().read(&path, offset, length).await?)
     });
-    verb!(files, "write", |state, path: String, bytes: Bytes, when: types::Precondition| {
-        FileAnswer::from(state.space().write(path, bytes, when.into()).await?)
-    });
+    files.func_wrap_async(
+        "write",
+        |mut store: StoreContextMut<'_, TurnState>, (path, bytes, when): WriteArguments| {
+            Box::new(async move {
+                let state = store.data_mut();
+                let called = Called::now("files.write", &path);
+                let done = state.space().write(path, bytes, when.into()).await;
+                let done: Result<_, Failure> = done.map_err(Into::into);
+                let moved = done.as_ref().map_or(0, |file| file.size);
+                state.invocations.count(called, outcome_of(&done), moved);
+                Ok((answer(done.map(FileAnswer::from))?,))
+            })
+        },
+    )?;
     verb!(files, "delete", |state, path: String, when: types::Precondition| {
         state.space().delete(&path, when.into()).await?
     });
@@ -139,6 +164,7 @@ fn add_verbs(files: &mut LinkerInstance<'_, TurnState>) -> Result<()> {
     Ok(())
 }
 
+type WriteArguments = (String, Bytes, types::Precondition);
 type ReaderArgument = Resource<ReaderHandle>;
 type WriterArgument = Resource<WriterHandle>;
 /// Bytes where the guest has them.
@@ -199,8 +225,12 @@ fn add_writer(files: &mut LinkerInstance<'_, TurnState>) -> Result<()> {
             let bytes = copied(list.as_le_slice(&store));
             Box::new(async move {
                 let state = store.data_mut();
+                let called = Called::now("files.[method]writer.write", &writer);
+                let length = bytes.len() as u64;
                 let done: Result<_, Failure> =
                     async { Ok(state.writer(&writer)?.write(bytes).await?) }.await;
+                let moved = if done.is_ok() { length } else { 0 };
+                state.invocations.count(called, outcome_of(&done), moved);
                 Ok((answer(done)?,))
             })
         },
@@ -231,6 +261,12 @@ fn closed() -> Error {
 }
 
 impl TurnState {
+    /// Notes what came of a call.
+    fn count_done<T: Moved>(&mut self, called: Called, done: &Result<T, Failure>) {
+        let bytes = done.as_ref().map_or(0, Moved::bytes);
+        self.invocations.count(called, outcome_of(done), bytes);
+    }
+
     /// A reader, for one call of the guest.
     fn reader(&mut self, reader: &ReaderArgument) -> Result<&mut ReaderHandle, ResourceTableError> {
         self.count_call();

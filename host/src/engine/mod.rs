@@ -26,6 +26,7 @@ mod files;
 mod folders;
 mod import;
 mod inspect;
+mod invocations;
 mod journal;
 mod limiter;
 mod log;
@@ -46,6 +47,7 @@ pub use component::{Component, LoadError};
 pub use folders::{Unstored, UnstoredWhy};
 pub use import::{Beginning, Import, Imports, Offered};
 pub use inspect::{Inspection, Verdict};
+pub use invocations::Invocation;
 pub use state::TurnState;
 pub use turn::{Bounds, End, Level, LimitKind, Observer, Report, Request, Usage, Wake};
 /// The very version that an [`Import`] is linked by: for `bindgen!`, name it as its

@@ -14,6 +14,7 @@ use super::bindings::exports::bailiwick::agent::turn as contract;
 use super::component::Guest;
 use super::ending::host_panicked;
 use super::folders::{Folders, Publish, Unstored};
+use super::invocations::Invocations;
 use super::journal::Journal;
 use super::limiter::Limiter;
 use super::state::TurnState;
@@ -58,11 +59,13 @@ impl Engine {
         let unstored = turn.unstored(&end).await;
         let usage = turn.usage();
         let wakes = std::mem::take(&mut turn.store.data_mut().wakes);
+        let invocations = turn.store.data_mut().invocations.take();
         // First the end of its rights, then of its readers and writers.
         space.revoke();
         drop(turn);
         let (said, log_lines_dropped) = journal.close();
-        Report { end, said, wakes, events: space.take_events(), unstored, log_lines_dropped, usage }
+        let events = space.take_events();
+        Report { end, said, wakes, events, unstored, invocations, log_lines_dropped, usage }
     }
 
     fn prepare(
@@ -105,6 +108,7 @@ impl Engine {
             wakes: Vec::new(),
             cancel,
             host_calls: 0,
+            invocations: Invocations::none(),
             deadline: started + Duration::from_millis(turn_ms_max),
             grace: Duration::from_millis(limits.cancel_ms_max),
             calls,

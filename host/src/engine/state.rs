@@ -11,6 +11,7 @@ use wasmtime_wasi::{WasiCtxView, WasiView};
 use super::cancel::Cancel;
 use super::folders::Folders;
 use super::import::{Import, Offers};
+use super::invocations::Invocations;
 use super::journal::Journal;
 use super::limiter::Limiter;
 use super::tasks::Calls;
@@ -26,6 +27,7 @@ pub struct TurnState {
     pub(super) wakes: Vec<Wake>,
     pub(super) cancel: Cancel,
     pub(super) host_calls: u64,
+    pub(super) invocations: Invocations,
     /// When the turn is ended, whatever it does.
     pub(super) deadline: Instant,
     /// How long it may go on once it was asked to stop.

@@ -2,6 +2,7 @@
 
 use super::bindings::bailiwick::storage::{text, types};
 use super::convert::Failure;
+use super::invocations::{Called, outcome_of_verb};
 use super::state::TurnState;
 use crate::space::Search;
 
@@ -12,7 +13,11 @@ impl text::Host for TurnState {
         start: text::Position,
         lines: u32,
     ) -> Result<text::Slice, Failure> {
-        Ok(self.space().read_text(&path, start.into(), lines).await?.into())
+        let called = Called::now("text.read", &path);
+        let done = self.space().read_text(&path, start.into(), lines).await;
+        let bytes = done.as_ref().map_or(0, |slice| slice.text.len() as u64);
+        self.invocations.count(called, outcome_of_verb(&done), bytes);
+        Ok(done?.into())
     }
 
     async fn replace(
@@ -23,13 +28,20 @@ impl text::Host for TurnState {
         occurrence: text::Occurrence,
         precondition: types::Precondition,
     ) -> Result<types::File, Failure> {
+        let called = Called::now("text.replace", &path);
         let space = self.space();
-        let replaced = space.replace(&path, &old, &new, occurrence.into(), precondition.into());
-        Ok(replaced.await?.into())
+        let done = space.replace(&path, &old, &new, occurrence.into(), precondition.into()).await;
+        let bytes = done.as_ref().map_or(0, |_| new.len() as u64);
+        self.invocations.count(called, outcome_of_verb(&done), bytes);
+        Ok(done?.into())
     }
 
     async fn append(&mut self, path: String, text: String) -> Result<types::File, Failure> {
-        Ok(self.space().append(&path, &text).await?.into())
+        let called = Called::now("text.append", &path);
+        let done = self.space().append(&path, &text).await;
+        let bytes = done.as_ref().map_or(0, |_| text.len() as u64);
+        self.invocations.count(called, outcome_of_verb(&done), bytes);
+        Ok(done?.into())
     }
 
     async fn search(
@@ -47,6 +59,9 @@ impl text::Host for TurnState {
             after: after.as_deref(),
             limit,
         };
-        Ok(self.space().search(search).await?.into())
+        let called = Called::now("text.search", &folder);
+        let done = self.space().search(search).await;
+        self.invocations.count(called, outcome_of_verb(&done), 0);
+        Ok(done?.into())
     }
 }

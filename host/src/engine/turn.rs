@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::folders::Unstored;
+use super::invocations::Invocation;
 use crate::space::{FileEvent, Unmounted};
 
 /// How loud a log line is.
@@ -89,6 +90,8 @@ pub struct Report {
     pub events: Vec<FileEvent>,
     /// What it wrote through folders and is not where it was to be.
     pub unstored: Vec<Unstored>,
+    /// What it asked of the host, calls that were alike together.
+    pub invocations: Vec<Invocation>,
     /// Log lines over the bound, which nobody saw.
     pub log_lines_dropped: u64,
     /// What it took.
@@ -104,6 +107,7 @@ impl Report {
             wakes: Vec::new(),
             events: Vec::new(),
             unstored: Vec::new(),
+            invocations: Vec::new(),
             log_lines_dropped: 0,
             usage: Usage::default(),
         }

@@ -204,6 +204,7 @@ impl Sweeper {
     async fn sweep_rows(&self, tick: &mut Tick) {
         let catalog = &self.0.catalog;
         self.repeat(tick, "pieces", || catalog.sweep_pieces()).await;
+        self.repeat(tick, "invocations", || catalog.sweep_invocations()).await;
         self.repeat(tick, "firings", || catalog.sweep_firings()).await;
         self.repeat(tick, "components", || catalog.sweep_components()).await;
         self.repeat(tick, "revocations", || catalog.forget_expired_tokens()).await;

@@ -33,7 +33,7 @@ use turn::Outcome;
 
 pub use lease::{Journal, Keeper};
 pub use mounting::{MountError, Mounting, mount};
-pub use record::{ending_of, events_of, wakes_of};
+pub use record::{ending_of, events_of, invoked_of, wakes_of};
 
 /// Components that are kept loaded, so that their next turn starts at once.
 const COMPONENTS_MAX: NonZeroUsize = NonZeroUsize::MIN.saturating_add(63);

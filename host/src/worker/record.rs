@@ -1,7 +1,7 @@
 //! What a turn did and how it ended, as the catalog keeps it.
 
-use crate::catalog::{self, Ending, Event, Failure, LogLevel};
-use crate::engine::{End, Level, Wake};
+use crate::catalog::{self, Ending, Event, Failure, Invoked, LogLevel};
+use crate::engine::{End, Invocation, Level, Wake};
 use crate::space::FileEvent;
 
 /// How a turn ended whose component the catalog has.
@@ -62,6 +62,19 @@ pub(super) fn logged(level: Level, line: &str) -> Event {
 pub(super) fn dropped_lines(count: u64) -> Option<Event> {
     let message = format!("{count} log lines over the bound were dropped");
     (count > 0).then_some(Event::Logged { level: LogLevel::Warn, message })
+}
+
+/// What it asked of this host.
+pub fn invoked_of(invocations: &[Invocation]) -> Vec<Invoked> {
+    let invoked = |one: &Invocation| Invoked {
+        verb: one.verb.into(),
+        scope: one.scope.into(),
+        outcome: one.outcome.into(),
+        calls: one.calls,
+        bytes: one.bytes,
+        took_us: one.took_us,
+    };
+    invocations.iter().map(invoked).collect()
 }
 
 /// The turns that a guest asked for.

@@ -189,6 +189,7 @@ fn finish(report: &Report, journal: &Journal) -> Finish {
         said: report.said.clone(),
         wakes: record::wakes_of(&report.wakes),
         events,
+        invoked: record::invoked_of(&report.invocations),
     }
 }
 

@@ -13,8 +13,8 @@ use crate::api::authority::Authority;
 use crate::api::problem::Problem;
 use crate::api::token::Caller;
 use crate::catalog::{
-    Cancelled, CatalogError, Enqueue, Firing, Label, Made, Recorded, Resume, Turn, TurnId, Wakeup,
-    WakeupId, Watch, When,
+    Cancelled, CatalogError, Enqueue, Firing, InvokedBy, Label, Made, Recorded, Resume, Turn,
+    TurnId, Wakeup, WakeupId, Watch, When,
 };
 use crate::limits::TURN_RETRIES_MAX;
 use crate::scope::{AgentId, SessionId};
@@ -74,6 +74,15 @@ impl<W: Wanted> Conversation<W> {
         let found = self.host.0.catalog.turn(turn).await?;
         let ours = found.filter(|turn| turn.session == self.session);
         ours.ok_or_else(Problem::nothing_here)
+    }
+
+    /// What a turn of this conversation asked of its hosts.
+    pub(in crate::api) async fn invocations(
+        &self,
+        turn: TurnId,
+    ) -> Result<Vec<InvokedBy>, Problem> {
+        self.turn(turn).await?;
+        Ok(self.host.0.catalog.invocations(turn).await?)
     }
 
     pub(in crate::api) async fn wakeups(&self) -> Result<Vec<Wakeup>, Problem> {

@@ -381,6 +381,39 @@ on_both! {
         assert_eq!(pieces().await, 1);
     }
 
+    /// What a turn asked of its host is kept with its end, for a day, and goes with it.
+    async fn what_a_turn_asked_is_kept_for_a_day(desk: &Desk) {
+        let (_, session) = desk.ready().await;
+        let catalog = &desk.catalog;
+        let invoked = |outcome: &'static str, calls| Invoked {
+            verb: "files.read".into(),
+            scope: "session".into(),
+            outcome: outcome.into(),
+            calls,
+            bytes: 7,
+            took_us: 9,
+        };
+        let asked = vec![invoked("ok", 3), invoked("not-found", 1)];
+        let mut turns = Vec::new();
+        for _ in 0..2 {
+            catalog.enqueue(turn_of(session)).await.unwrap();
+            let lease = claim_one(catalog).await.lease;
+            let finish = Finish { invoked: asked.clone(), ..replied() };
+            catalog.finish_turn(lease, &finish).await.unwrap();
+            turns.push(lease.turn);
+            desk.pass(1);
+        }
+        let kept = catalog.invocations(turns[0]).await.unwrap();
+        let by = |invoked| InvokedBy { attempt: 1, invoked };
+        assert_eq!(kept, [by(invoked("not-found", 1)), by(invoked("ok", 3))]);
+        desk.pass(crate::limits::INVOCATIONS_KEPT_MS - 1);
+        assert_eq!(catalog.sweep_invocations().await.unwrap(), Left::Nothing(2));
+        assert_eq!(catalog.invocations(turns[0]).await.unwrap(), []);
+        assert_eq!(catalog.invocations(turns[1]).await.unwrap(), kept);
+        swept(catalog, session).await;
+        assert_eq!(desk.count("select count(*) from tool_invocations").await, 0);
+    }
+
     /// When a session was woken stays for thirty days.
     async fn firings_go_after_thirty_days(desk: &Desk) {
         let (_, session) = desk.ready().await;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use bailiwick::catalog::{Ending, Event, Failure as Kind, Finish, Lease};
 use bailiwick::engine::{End, Report};
 use bailiwick::space::FileEvent;
-use bailiwick::worker::{ending_of, events_of, wakes_of};
+use bailiwick::worker::{ending_of, events_of, invoked_of, wakes_of};
 use serde_json::{Value, json};
 
 use super::super::Outcome;
@@ -21,7 +21,8 @@ pub(super) fn record(report: &Report, mut events: Vec<Event>, component: Vec<u8>
     if let Ending::Asked { component: asking, .. } = &mut ending {
         *asking = Some(component);
     }
-    Finish { ending, said: report.said.clone(), wakes: wakes_of(&report.wakes), events }
+    let (wakes, invoked) = (wakes_of(&report.wakes), invoked_of(&report.invocations));
+    Finish { ending, said: report.said.clone(), wakes, events, invoked }
 }
 
 /// A turn without a reply, in words.

@@ -43,7 +43,17 @@ pub(super) struct Started {
 /// What came of a call, with what it holds until the guest has it.
 pub(super) struct Done<T> {
     pub(super) result: Result<T, Error>,
-    _held: Option<(OwnedSemaphorePermit, HeldMemory)>,
+    held: HeldAnswer,
+}
+
+/// What an answer takes up until the guest has it.
+pub(super) type HeldAnswer = Option<(OwnedSemaphorePermit, HeldMemory)>;
+
+impl<T> Done<T> {
+    /// What came of it, and what it holds.
+    pub(super) fn parts(self) -> (Result<T, Error>, HeldAnswer) {
+        (self.result, self.held)
+    }
 }
 
 impl Calls {
@@ -95,8 +105,8 @@ impl Calls {
             let _started = started;
             let held = slots.acquire_owned().await.ok().zip(memory.hold(answer_bytes));
             match held {
-                Some(held) => Done { result: work.await, _held: Some(held) },
-                None => Done { result: Err(Error::busy()), _held: None },
+                Some(held) => Done { result: work.await, held: Some(held) },
+                None => Done { result: Err(Error::busy()), held: None },
             }
         })
     }

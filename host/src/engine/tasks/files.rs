@@ -10,6 +10,7 @@ use crate::engine::bindings::bailiwick::storage::files::Depth;
 use crate::engine::bindings::bailiwick::storage::types;
 use crate::engine::convert::refusal;
 use crate::engine::files::{ChunkAnswer, FileAnswer, PageAnswer};
+use crate::engine::invocations::{Called, Moved, outcome_of_verb};
 use crate::engine::state::TurnState;
 use crate::limits::{PAGE_FILES_MAX, PATH_REST_BYTES_MAX, READ_BYTES_MAX};
 use crate::space::{Error, Space};
@@ -41,8 +42,10 @@ fn add_content(files: &mut LinkerInstance<'_, TurnState>) -> wasmtime::Result<()
         "read",
         |turn: &Turn, (path, offset, length): (String, _, u32)| {
             let answer_bytes = length.min(READ_BYTES_MAX) as usize + FILE_BYTES;
+            let called = Called::now("async-files.read", &path);
             Box::pin(call::<_, ChunkAnswer, _>(
                 turn,
+                called,
                 path.len(),
                 answer_bytes,
                 move |space| async move { space.read(&path, offset, length).await },
@@ -51,7 +54,8 @@ fn add_content(files: &mut LinkerInstance<'_, TurnState>) -> wasmtime::Result<()
     )?;
     files.func_wrap_concurrent("write", |turn: &Turn, (path, list, when): WriteArguments| {
         let arguments = path.len() + list.len() + size(&when);
-        Box::pin(call::<_, FileAnswer, _>(turn, arguments, FILE_BYTES, move |space| {
+        let called = Called::now("async-files.write", &path);
+        Box::pin(call::<_, FileAnswer, _>(turn, called, arguments, FILE_BYTES, move |space| {
             // Copied once the call is let in: one that is refused costs nothing.
             let bytes =
                 |store: Access<'_, TurnState>| Bytes::copy_from_slice(list.as_le_slice(&store));
@@ -65,34 +69,52 @@ fn add_content(files: &mut LinkerInstance<'_, TurnState>) -> wasmtime::Result<()
 fn add_names(files: &mut LinkerInstance<'_, TurnState>) -> wasmtime::Result<()> {
     files.func_wrap_concurrent("delete", |turn: &Turn, (path, when): (String, _)| {
         let arguments = path.len() + size(&when);
-        Box::pin(call::<_, (), _>(turn, arguments, 0, move |space| async move {
+        let called = Called::now("async-files.delete", &path);
+        Box::pin(call::<_, (), _>(turn, called, arguments, 0, move |space| async move {
             space.delete(&path, when.into()).await
         }))
     })?;
     files.func_wrap_concurrent("stat", |turn: &Turn, (path,): (String,)| {
-        Box::pin(call::<_, FileAnswer, _>(turn, path.len(), FILE_BYTES, move |space| async move {
-            space.stat(path).await
-        }))
+        let called = Called::now("async-files.stat", &path);
+        let arguments = path.len();
+        Box::pin(call::<_, FileAnswer, _>(
+            turn,
+            called,
+            arguments,
+            FILE_BYTES,
+            move |space| async move { space.stat(path).await },
+        ))
     })?;
     files.func_wrap_concurrent("list-files", |turn: &Turn, list: ListArguments| {
         let (folder, depth, after, limit) = list;
         let arguments = folder.len() + after.as_ref().map_or(0, String::len);
         let answer_bytes = limit.min(PAGE_FILES_MAX) as usize * FILE_BYTES;
-        Box::pin(call::<_, PageAnswer, _>(turn, arguments, answer_bytes, move |space| async move {
+        let called = Called::now("async-files.list-files", &folder);
+        Box::pin(call::<_, PageAnswer, _>(turn, called, arguments, answer_bytes, move |space| async move {
             space.list(&folder, depth.into(), after.as_deref(), limit).await
         }))
     })?;
     files.func_wrap_concurrent("copy", |turn: &Turn, (source, target, when): CopyArguments| {
         let arguments = source.len() + target.len() + size(&when);
-        Box::pin(call::<_, FileAnswer, _>(turn, arguments, FILE_BYTES, move |space| async move {
-            space.copy(&source, &target, when.into()).await
-        }))
+        let called = Called::now("async-files.copy", &source);
+        Box::pin(call::<_, FileAnswer, _>(
+            turn,
+            called,
+            arguments,
+            FILE_BYTES,
+            move |space| async move { space.copy(&source, &target, when.into()).await },
+        ))
     })?;
     files.func_wrap_concurrent("move", |turn: &Turn, (source, target, when): CopyArguments| {
         let arguments = source.len() + target.len() + size(&when);
-        Box::pin(call::<_, FileAnswer, _>(turn, arguments, FILE_BYTES, move |space| async move {
-            space.relocate(&source, &target, when.into()).await
-        }))
+        let called = Called::now("async-files.move", &source);
+        Box::pin(call::<_, FileAnswer, _>(
+            turn,
+            called,
+            arguments,
+            FILE_BYTES,
+            move |space| async move { space.relocate(&source, &target, when.into()).await },
+        ))
     })
 }
 
@@ -111,19 +133,29 @@ pub(super) fn size(precondition: &types::Precondition) -> usize {
 /// Runs a verb of the turn's space as one of its calls.
 async fn call<T, U, W>(
     turn: &Turn,
+    called: Called,
     argument_bytes: usize,
     answer_bytes: usize,
     verb: impl FnOnce(Space) -> W,
 ) -> Answer<U>
 where
     T: Into<U> + Send + 'static,
+    U: Moved,
     W: Future<Output = Result<T, Error>> + Send + 'static,
 {
-    let done = match begin(turn, argument_bytes, answer_bytes, verb)? {
-        Ok((_, answered)) => received(answered).await?,
-        Err(error) => return Ok((Err(refusal(error)),)),
+    let (done, _held) = match begin(turn, argument_bytes, answer_bytes, verb)? {
+        Ok((_, answered)) => received(answered).await?.parts(),
+        Err(error) => (Err(error), None),
     };
-    Ok((done.result.map(Into::into).map_err(refusal),))
+    let done: Result<U, Error> = done.map(Into::into);
+    count(turn, called, &done, done.as_ref().map_or(0, Moved::bytes));
+    Ok((done.map_err(refusal),))
+}
+
+/// Notes what came of a call.
+pub(super) fn count<T>(turn: &Turn, called: Called, done: &Result<T, Error>, bytes: u64) {
+    let outcome = outcome_of_verb(done);
+    turn.with(|mut access| access.get().invocations.count(called, outcome, bytes));
 }
 
 /// A call that was begun, among the turn's others.

@@ -12,10 +12,11 @@ use wasmtime::component::{
 };
 
 use super::calls::Calls;
-use super::files::{Turn, begin, received};
+use super::files::{Turn, begin, count, received};
 use crate::engine::bindings::bailiwick::storage::types;
 use crate::engine::convert::refusal;
 use crate::engine::files::FileAnswer;
+use crate::engine::invocations::Called;
 use crate::engine::limiter::HeldMemory;
 use crate::engine::state::TurnState;
 use crate::limits::STREAM_PIECE_BYTES;
@@ -30,22 +31,33 @@ pub(super) struct Reading {
     outcome: FutureReader<Outcome>,
 }
 
-/// Opens a file as a stream.
+/// Opens a file as a stream. What is read of it later is no call of its own.
 pub(super) async fn open(
     turn: &Turn,
     path: String,
     offset: u64,
 ) -> wasmtime::Result<Result<Reading, types::Error>> {
+    let called = Called::now("async-files.read-stream", &path);
+    let opened = opened(turn, path, offset).await?;
+    count(turn, called, &opened, 0);
+    Ok(opened.map_err(refusal))
+}
+
+async fn opened(
+    turn: &Turn,
+    path: String,
+    offset: u64,
+) -> wasmtime::Result<Result<Reading, Error>> {
     let begun = begin(turn, path.len(), 0, |space| async move { space.open_reader(&path).await })?;
     let (calls, answered) = match begun {
         Ok(begun) => begun,
-        Err(error) => return Ok(Err(refusal(error))),
+        Err(error) => return Ok(Err(error)),
     };
     let opened = received(answered).await?.result;
     let held = opened.and_then(|reader| Ok((reader, calls.hold(STREAM_PIECE_BYTES)?)));
     match held {
         Ok((reader, held)) => offer(turn, Producer::new(calls, reader, offset, held)).map(Ok),
-        Err(error) => Ok(Err(refusal(error))),
+        Err(error) => Ok(Err(error)),
     }
 }
 

@@ -13,11 +13,12 @@ use wasmtime::component::{
 };
 
 use super::calls::Calls;
-use super::files::{Turn, begin, received, size};
+use super::files::{Turn, begin, count, received, size};
 use crate::buffer::Buffer;
 use crate::engine::bindings::bailiwick::storage::types;
 use crate::engine::convert::refusal;
 use crate::engine::files::FileAnswer;
+use crate::engine::invocations::Called;
 use crate::engine::state::TurnState;
 use crate::limits::STREAM_PIECE_BYTES;
 use crate::space::{Error, ErrorCode, File, Writer};
@@ -40,22 +41,36 @@ pub(super) async fn write(
         data.pipe(&mut access, Pieces(pieces))?;
         size_of_all.pipe(&mut access, Size(Some(said)))
     })?;
+    let called = Called::now("async-files.write-stream", &path);
+    let written = written(turn, path, precondition, (given, size_said)).await?;
+    count(turn, called, &written, written.as_ref().map_or(0, |file| file.size));
+    Ok(written.map(Into::into).map_err(refusal))
+}
+
+/// What the guest hands over, and what it says of its size.
+type Given = (mpsc::Receiver<Bytes>, oneshot::Receiver<Option<u64>>);
+
+async fn written(
+    turn: &Turn,
+    path: String,
+    precondition: types::Precondition,
+    (given, size_said): Given,
+) -> wasmtime::Result<Result<File, Error>> {
     let arguments = path.len() + size(&precondition);
     let begun = begin(turn, arguments, 0, |space| async move {
         space.open_writer(&path, precondition.into()).await
     })?;
     let (calls, answered) = match begun {
         Ok(begun) => begun,
-        Err(error) => return Ok(Err(refusal(error))),
+        Err(error) => return Ok(Err(error)),
     };
     let opened = received(answered).await?.result;
     let held = opened.and_then(|writer| Ok((writer, calls.hold(PIECES * STREAM_PIECE_BYTES)?)));
     let (writer, _held) = match held {
         Ok(held) => held,
-        Err(error) => return Ok(Err(refusal(error))),
+        Err(error) => return Ok(Err(error)),
     };
-    let written = Transfer { calls, writer }.run(given, size_said).await?;
-    Ok(written.map(Into::into).map_err(refusal))
+    Transfer { calls, writer }.run(given, size_said).await
 }
 
 /// A writer, and the turn's calls, which do its work.

@@ -3,7 +3,7 @@
 use axum::http::{Method, StatusCode};
 use bailiwick::api::authority::Authority;
 use bailiwick::catalog::{
-    Cascade, Ending, Enqueue, Finish, Judge, Left, Reason, Removable, Removal, SessionFacts,
+    Cascade, Ending, Enqueue, Judge, Left, Reason, Removable, Removal, SessionFacts,
 };
 use bailiwick::scope::{SessionId, WorkspaceId};
 use serde_json::{Value, json};
@@ -176,7 +176,7 @@ async fn settled_questions_are_read_by_an_audit() {
     door.catalog.enqueue(turn).await.unwrap();
     let lease = door.catalog.claim("host", 1).await.unwrap()[0].lease;
     let ending = Ending::Asked { question: "which?".into(), component: None };
-    let finish = Finish { ending, said: String::new(), wakes: Vec::new(), events: Vec::new() };
+    let finish = crate::retention::ended(ending);
     door.catalog.finish_turn(lease, &finish).await.unwrap();
     assert_eq!(door.get(&auditor, &path).await.json()["items"], json!([]));
     door.catalog.cancel(lease.turn).await.unwrap();

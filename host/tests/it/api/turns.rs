@@ -228,3 +228,36 @@ async fn components_are_looked_at_before_they_are_kept() {
     assert_eq!(chosen.status, StatusCode::NO_CONTENT, "{chosen:?}");
     assert_eq!(door.ask_turn(&door.ann(), "hi").await.status, StatusCode::ACCEPTED);
 }
+
+/// What a turn asked of its host is seen by who may read the turn, in its own session alone.
+#[tokio::test]
+async fn what_a_turn_asked_is_seen_with_the_turn() {
+    let door = Door::new().await;
+    door.employ().await;
+    let ann = door.ann();
+    let turn = door.ask_turn(&ann, "").await.json()["id"].as_str().unwrap().to_owned();
+    let path = door.in_session(&format!("/turns/{turn}/invocations"));
+    assert_eq!(door.get(&ann, &path).await.json(), json!({ "items": [] }));
+    let lease = door.catalog.claim("host", 1).await.unwrap()[0].lease;
+    let invoked = bailiwick::catalog::Invoked {
+        verb: "files.read".into(),
+        scope: "session".into(),
+        outcome: "ok".into(),
+        calls: 2,
+        bytes: 8,
+        took_us: 5,
+    };
+    let ended = crate::retention::ended(bailiwick::catalog::Ending::Replied(String::new()));
+    let finish = bailiwick::catalog::Finish { invoked: vec![invoked], ..ended };
+    door.catalog.finish_turn(lease, &finish).await.unwrap();
+    let shown = door.get(&ann, &path).await.json();
+    let one = json!({
+        "attempt": 1, "verb": "files.read", "scope": "session", "outcome": "ok",
+        "calls": 2, "bytes": 8, "took_us": 5,
+    });
+    assert_eq!(shown, json!({ "items": [one] }));
+    let other = door.another().await;
+    let elsewhere =
+        format!("/v1/agent-sessions/{}/turns/{turn}/invocations", other.session.unwrap());
+    assert_eq!(door.get(&ann, &elsewhere).await.status, StatusCode::NOT_FOUND);
+}

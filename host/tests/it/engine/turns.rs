@@ -75,6 +75,44 @@ async fn a_verb_of_the_sdk_is_one_call() {
     }
 }
 
+/// What a guest asks of its host is counted by verb, scope and outcome, with the bytes that moved.
+#[tokio::test]
+async fn what_a_guest_asks_is_counted() {
+    let Some(script) = guest("script") else { return };
+    let host = Host::new(limits());
+    let script = host.load(&script).await;
+    let steps = r#"[
+        {"do": "write", "path": "session/a", "bytes": "four"},
+        {"do": "write", "path": "agent/a", "bytes": "four"},
+        {"do": "read", "path": "session/a"},
+        {"do": "read", "path": "session/a"},
+        {"do": "read", "path": "session/none"},
+        {"do": "read", "path": "nowhere"}
+    ]"#;
+    let report = host.run(&script, steps).await;
+    let counted = report.invocations.iter();
+    let mut counted: Vec<_> =
+        counted.map(|one| (one.verb, one.scope, one.outcome, one.calls, one.bytes)).collect();
+    counted.sort_unstable();
+    let expected = [
+        ("files.read", "", "no-scope", 1, 0),
+        ("files.read", "session", "not-found", 1, 0),
+        ("files.read", "session", "ok", 2, 8),
+        ("files.write", "agent", "ok", 1, 4),
+        ("files.write", "session", "ok", 1, 4),
+    ];
+    assert_eq!(counted, expected, "{:?}", report.end);
+    let Some(verbs) = guest("verbs") else { return };
+    let verbs = host.load(&verbs).await;
+    for verb in
+        ["stat", "copy", "delete", "list", "read-text", "replace", "append", "search", "spill"]
+    {
+        let report = host.run(&verbs, verb).await;
+        let calls: u64 = report.invocations.iter().map(|one| one.calls).sum();
+        assert_eq!(calls, report.usage.host_calls, "{verb}: {:?}", report.invocations);
+    }
+}
+
 /// A program that exports `wasi:cli/run` gets the input on standard input, and its standard
 /// output is the reply.
 #[tokio::test]

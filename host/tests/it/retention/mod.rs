@@ -177,7 +177,8 @@ pub(crate) fn turn(session: SessionId) -> Enqueue<'static> {
 }
 
 pub(crate) fn ended(ending: Ending) -> Finish {
-    Finish { ending, said: String::new(), wakes: Vec::new(), events: Vec::new() }
+    let (wakes, events, invoked) = (Vec::new(), Vec::new(), Vec::new());
+    Finish { ending, said: String::new(), wakes, events, invoked }
 }
 
 pub(crate) fn replied() -> Ending {

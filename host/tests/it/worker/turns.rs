@@ -39,6 +39,10 @@ async fn a_queued_turn_is_run_and_told_in_order() {
     });
     assert_eq!(said.collect::<String>(), "first, second");
     assert_eq!(platform.read(session, "session/a").await.unwrap(), b"hello");
+    let invocations = platform.catalog.invocations(turn).await.unwrap();
+    let [one] = invocations.as_slice() else { panic!("{invocations:?}") };
+    assert_eq!((&*one.invoked.verb, &*one.invoked.scope), ("files.write", "session"));
+    assert_eq!((one.invoked.calls, one.invoked.bytes, one.attempt), (1, 5, 1));
 }
 
 /// What a guest copies to a longer-lived scope is on a receipt, with the turn that did it.
