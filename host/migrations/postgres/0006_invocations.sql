@@ -10,7 +10,7 @@ create table tool_invocations (
     calls bigint not null,
     -- Bytes of files that were read or written.
     bytes bigint not null,
-    took_us bigint not null,
+    waited_us bigint not null,
     expires_ms bigint not null,
     primary key (turn_id, attempt, verb, scope, outcome)
 );

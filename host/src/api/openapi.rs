@@ -525,7 +525,7 @@ fn invocation() -> Value {
         ("outcome", string()),
         ("calls", integer()),
         ("bytes", integer()),
-        ("took_us", integer()),
+        ("waited_us", integer()),
     ])
 }
 

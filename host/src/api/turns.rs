@@ -157,7 +157,7 @@ fn invocation_json(InvokedBy { attempt, invoked }: &InvokedBy) -> Value {
         "outcome": invoked.outcome,
         "calls": invoked.calls,
         "bytes": invoked.bytes,
-        "took_us": invoked.took_us,
+        "waited_us": invoked.waited_us,
     })
 }
 

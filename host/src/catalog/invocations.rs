@@ -20,8 +20,8 @@ pub struct Invoked {
     pub calls: u64,
     /// Bytes of files that they read or wrote, all together.
     pub bytes: u64,
-    /// How long they took, all together, in microseconds.
-    pub took_us: u64,
+    /// How long the guest waited for them, all together, in microseconds.
+    pub waited_us: u64,
 }
 
 /// What an attempt at a turn asked of its host.
@@ -40,7 +40,7 @@ impl Catalog {
     /// # Errors
     /// [`CatalogError::Unavailable`].
     pub async fn invocations(&self, turn: TurnId) -> Result<Vec<InvokedBy>, CatalogError> {
-        let list = "select attempt, verb, scope, outcome, calls, bytes, took_us
+        let list = "select attempt, verb, scope, outcome, calls, bytes, waited_us
             from tool_invocations where turn_id = $1 order by attempt, verb, scope, outcome";
         self.database.rows(sql(list).bind(turn)).await?.map(|row| {
             let text = |at| row.at::<String>(at).map(Cow::Owned);
@@ -50,7 +50,7 @@ impl Catalog {
                 outcome: text(3)?,
                 calls: row.at(4)?,
                 bytes: row.at(5)?,
-                took_us: row.at(6)?,
+                waited_us: row.at(6)?,
             };
             Ok(InvokedBy { attempt: row.at(0)?, invoked })
         })
@@ -74,12 +74,12 @@ pub(super) async fn keep_invocations(
     let expires = now.saturating_add(integer(INVOCATIONS_KEPT_MS));
     let insert =
         "insert into tool_invocations (turn_id, attempt, verb, scope, outcome, calls, bytes,
-        took_us, expires_ms) values ";
+        waited_us, expires_ms) values ";
     let insert = sql([insert, &places(invoked.len(), 9)].concat());
     let insert = invoked.iter().fold(insert, |insert, one| {
         let insert = insert.bind(by.turn).bind(by.attempt).bind(&*one.verb).bind(&*one.scope);
         let insert = insert.bind(&*one.outcome).bind(one.calls).bind(one.bytes);
-        insert.bind(one.took_us).bind(expires)
+        insert.bind(one.waited_us).bind(expires)
     });
     changes.execute(insert).await?;
     Ok(())

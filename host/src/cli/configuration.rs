@@ -7,7 +7,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use clap::parser::ValueSource;
-use clap::{ArgMatches, Command};
+use clap::{Arg, ArgMatches, Command};
 
 use super::failure::Failure;
 
@@ -43,14 +43,14 @@ fn added(command: &Command, found: &ArgMatches, text: &str) -> Result<Vec<String
     let (leaf, matches) = leaf(command, found);
     let mut added = Vec::new();
     for (name, value) in settings {
-        let known = COMMANDS.iter().filter_map(|of| command.find_subcommand(of)).chain([command]);
-        if !known.into_iter().any(|command| has(command, &name)) {
-            return Err(format!("there is no setting `{name}`"));
-        }
-        let value = word(&value).ok_or(format!("`{name}` is a text or a whole number"))?;
+        let mut known =
+            COMMANDS.iter().filter_map(|of| command.find_subcommand(of)).chain([command]);
+        let option = known.find_map(|command| option(command, &name));
+        let option = option.ok_or(format!("there is no setting `{name}`"))?;
+        let written = written(option, &name, &value)?;
         let is_meant = has(leaf, &name) || has(command, &name);
         if is_meant && !is_given(matches, &name) {
-            added.push(format!("--{}={value}", name.replace('_', "-")));
+            added.extend(written);
         }
     }
     Ok(added)
@@ -66,12 +66,14 @@ fn leaf<'a>(command: &'a Command, found: &'a ArgMatches) -> (&'a Command, &'a Ar
     }
 }
 
-/// Whether a command has an option that the environment can set, too.
+/// An option of a command that the environment can set, too.
+fn option<'a>(command: &'a Command, name: &str) -> Option<&'a Arg> {
+    let mut options = command.get_arguments().filter(|option| option.get_env().is_some());
+    options.find(|option| name != CONFIG && option.get_id() == name)
+}
+
 fn has(command: &Command, name: &str) -> bool {
-    name != CONFIG
-        && command
-            .get_arguments()
-            .any(|option| option.get_id() == name && option.get_env().is_some())
+    option(command, name).is_some()
 }
 
 fn is_given(matches: &ArgMatches, name: &str) -> bool {
@@ -79,17 +81,23 @@ fn is_given(matches: &ArgMatches, name: &str) -> bool {
     matches!(source, Some(ValueSource::CommandLine | ValueSource::EnvVariable))
 }
 
-fn word(value: &toml::Value) -> Option<String> {
+/// An option with its value, as on a command line; none for a flag that is not set.
+fn written(option: &Arg, name: &str, value: &toml::Value) -> Result<Option<String>, String> {
+    let long = format!("--{}", name.replace('_', "-"));
+    if !option.get_action().takes_values() {
+        let is_set = value.as_bool().ok_or(format!("`{name}` is true or false"))?;
+        return Ok(is_set.then_some(long));
+    }
     match value {
-        toml::Value::String(text) => Some(text.clone()),
-        toml::Value::Integer(number) => Some(number.to_string()),
-        _ => None,
+        toml::Value::String(text) => Ok(Some(format!("{long}={text}"))),
+        toml::Value::Integer(number) => Ok(Some(format!("{long}={number}"))),
+        _ => Err(format!("`{name}` is a text or a whole number")),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::Arg;
+    use clap::ArgAction;
 
     use super::*;
 
@@ -97,9 +105,10 @@ mod tests {
         let option = |name: &'static str| Arg::new(name).env(format!("X_TEST_{name}"));
         let listen = option("listen").long("listen").default_value("a");
         let leeway = option("token_leeway").long("token-leeway");
+        let strict = option("is_strict").long("is-strict").action(ArgAction::SetTrue);
         Command::new("x")
             .arg(option("store").long("store").global(true))
-            .subcommand(Command::new("serve").arg(listen).arg(leeway.clone()))
+            .subcommand(Command::new("serve").arg(listen).arg(leeway.clone()).arg(strict))
             .subcommand(Command::new("token").arg(leeway).arg(Arg::new("subject").long("subject")))
             .subcommand(Command::new("files").subcommand(Command::new("ls")))
     }
@@ -129,12 +138,24 @@ mod tests {
         assert_eq!(with(all, &["x", "files", "ls"]), words(&["--store=s"]));
     }
 
+    /// A flag is set or not; one that the command line sets is left alone.
+    #[test]
+    fn a_flag_is_set_or_not() {
+        let words = |words: &[&str]| Ok(words.iter().map(|word| (*word).to_owned()).collect());
+        assert_eq!(with("is_strict = true", &["x", "serve"]), words(&["--is-strict"]));
+        assert_eq!(with("is_strict = false", &["x", "serve"]), words(&[]));
+        assert_eq!(with("is_strict = true", &["x", "serve", "--is-strict"]), words(&[]));
+        assert_eq!(with("is_strict = true", &["x", "files", "ls"]), words(&[]));
+    }
+
     /// What is no setting is refused, also where it would not be used.
     #[test]
     fn what_is_no_setting_is_refused() {
         for wrong in [
             "subject = 'a'",
             "listen = []",
+            "listen = true",
+            "is_strict = 'true'",
             "nothing = 1",
             "help = 'a'",
             "config = 'a'",

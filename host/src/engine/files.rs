@@ -102,8 +102,8 @@ macro_rules! verb {
              ($named, $($argument,)*): ($first, $($kind,)*)| {
                 Box::new(async move {
                     let $state = store.data_mut();
-                    let called = Called::now(concat!("files.", $name), &$named);
-                    let done: Result<_, Failure> = async { Ok($body) }.await;
+                    let mut called = Called::of(concat!("files.", $name), &$named);
+                    let done: Result<_, Failure> = called.during(async { Ok($body) }).await;
                     $state.count_done(called, &done);
                     Ok((answer(done)?,))
                 })
@@ -133,8 +133,8 @@ fn add_verbs(files: &mut LinkerInstance<'_, TurnState>) -> Result<()> {
         |mut store: StoreContextMut<'_, TurnState>, (path, bytes, when): WriteArguments| {
             Box::new(async move {
                 let state = store.data_mut();
-                let called = Called::now("files.write", &path);
-                let done = state.space().write(path, bytes, when.into()).await;
+                let mut called = Called::of("files.write", &path);
+                let done = called.during(state.space().write(path, bytes, when.into())).await;
                 let done: Result<_, Failure> = done.map_err(Into::into);
                 let moved = done.as_ref().map_or(0, |file| file.size);
                 state.invocations.count(called, outcome_of(&done), moved);
@@ -225,10 +225,10 @@ fn add_writer(files: &mut LinkerInstance<'_, TurnState>) -> Result<()> {
             let bytes = copied(list.as_le_slice(&store));
             Box::new(async move {
                 let state = store.data_mut();
-                let called = Called::now("files.[method]writer.write", &writer);
+                let mut called = Called::of("files.[method]writer.write", &writer);
                 let length = bytes.len() as u64;
-                let done: Result<_, Failure> =
-                    async { Ok(state.writer(&writer)?.write(bytes).await?) }.await;
+                let write = async { Ok(state.writer(&writer)?.write(bytes).await?) };
+                let done: Result<_, Failure> = called.during(write).await;
                 let moved = if done.is_ok() { length } else { 0 };
                 state.invocations.count(called, outcome_of(&done), moved);
                 Ok((answer(done)?,))

@@ -1,8 +1,11 @@
 //! What a turn asks of its host, gathered: calls that were alike are counted together.
 
+use std::pin::pin;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use futures::poll;
 
 use super::convert::Failure;
 use super::files::{FileAnswer, PageAnswer};
@@ -22,8 +25,9 @@ pub struct Invocation {
     pub calls: u64,
     /// Bytes of files that they read or wrote, all together.
     pub bytes: u64,
-    /// How long they took, all together, in microseconds; those that overlap each for itself.
-    pub took_us: u64,
+    /// How long the guest waited for them, all together, in microseconds; for those that overlap
+    /// each for itself, and for those that were answered at once not at all.
+    pub waited_us: u64,
 }
 
 /// Room for these is made at once, so that most turns make it once.
@@ -41,8 +45,8 @@ impl Invocations {
 
     /// One call more. There are no more kinds of them than verbs, scopes and outcomes make.
     pub(super) fn count(&mut self, called: Called, outcome: &'static str, bytes: u64) {
-        let Called { verb, scope, began } = called;
-        let took_us = micros(began.elapsed());
+        let Called { verb, scope, waited } = called;
+        let waited_us = micros(waited);
         let alike = |one: &&mut Invocation| {
             is(one.verb, verb) && is(one.scope, scope) && is(one.outcome, outcome)
         };
@@ -50,13 +54,13 @@ impl Invocations {
             Some(one) => {
                 one.calls += 1;
                 one.bytes = one.bytes.saturating_add(bytes);
-                one.took_us = one.took_us.saturating_add(took_us);
+                one.waited_us = one.waited_us.saturating_add(waited_us);
             }
             None => {
                 if self.0.is_empty() {
                     self.0.reserve_exact(KINDS_OF_MOST_TURNS);
                 }
-                self.0.push(Invocation { verb, scope, outcome, calls: 1, bytes, took_us });
+                self.0.push(Invocation { verb, scope, outcome, calls: 1, bytes, waited_us });
             }
         }
     }
@@ -73,22 +77,35 @@ fn is(one: &'static str, other: &'static str) -> bool {
     std::ptr::eq(one, other) || one == other
 }
 
-fn micros(took: Duration) -> u64 {
-    u64::try_from(took.as_micros()).unwrap_or(u64::MAX)
+fn micros(waited: Duration) -> u64 {
+    u64::try_from(waited.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// A call that was begun.
+/// A call, and how long it was waited for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Called {
     verb: &'static str,
     scope: &'static str,
-    began: Instant,
+    waited: Duration,
 }
 
 impl Called {
-    /// From now on, of what an argument names.
-    pub(super) fn now(verb: &'static str, named: &(impl Named + ?Sized)) -> Self {
-        Self { verb, scope: named.scope(), began: Instant::now() }
+    /// Of what an argument names.
+    pub(super) fn of(verb: &'static str, named: &(impl Named + ?Sized)) -> Self {
+        Self { verb, scope: named.scope(), waited: Duration::ZERO }
+    }
+
+    /// Does what the call is for. The clock is asked only where that has to wait: to read it twice
+    /// takes as long as a third of a call that is answered at once.
+    pub(super) async fn during<F: Future>(&mut self, work: F) -> F::Output {
+        let mut work = pin!(work);
+        if let Poll::Ready(done) = poll!(work.as_mut()) {
+            return done;
+        }
+        let began = Instant::now();
+        let done = work.await;
+        self.waited += began.elapsed();
+        done
     }
 }
 

@@ -7,9 +7,9 @@ use super::state::TurnState;
 
 impl spill::Host for TurnState {
     async fn spill(&mut self, name: String, bytes: Vec<u8>) -> Result<spill::Spilled, Failure> {
-        let called = Called::now("spill.spill", "session");
+        let mut called = Called::of("spill.spill", "session");
         let length = bytes.len() as u64;
-        let done = self.space().spill(&name, bytes.into()).await;
+        let done = called.during(self.space().spill(&name, bytes.into())).await;
         let is_kept = done.as_ref().is_ok_and(|spilled| spilled.path.is_some());
         self.invocations.count(called, outcome_of_verb(&done), if is_kept { length } else { 0 });
         Ok(done?.into())

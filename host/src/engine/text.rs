@@ -13,8 +13,8 @@ impl text::Host for TurnState {
         start: text::Position,
         lines: u32,
     ) -> Result<text::Slice, Failure> {
-        let called = Called::now("text.read", &path);
-        let done = self.space().read_text(&path, start.into(), lines).await;
+        let mut called = Called::of("text.read", &path);
+        let done = called.during(self.space().read_text(&path, start.into(), lines)).await;
         let bytes = done.as_ref().map_or(0, |slice| slice.text.len() as u64);
         self.invocations.count(called, outcome_of_verb(&done), bytes);
         Ok(done?.into())
@@ -28,17 +28,18 @@ impl text::Host for TurnState {
         occurrence: text::Occurrence,
         precondition: types::Precondition,
     ) -> Result<types::File, Failure> {
-        let called = Called::now("text.replace", &path);
+        let mut called = Called::of("text.replace", &path);
         let space = self.space();
-        let done = space.replace(&path, &old, &new, occurrence.into(), precondition.into()).await;
+        let replace = space.replace(&path, &old, &new, occurrence.into(), precondition.into());
+        let done = called.during(replace).await;
         let bytes = done.as_ref().map_or(0, |_| new.len() as u64);
         self.invocations.count(called, outcome_of_verb(&done), bytes);
         Ok(done?.into())
     }
 
     async fn append(&mut self, path: String, text: String) -> Result<types::File, Failure> {
-        let called = Called::now("text.append", &path);
-        let done = self.space().append(&path, &text).await;
+        let mut called = Called::of("text.append", &path);
+        let done = called.during(self.space().append(&path, &text)).await;
         let bytes = done.as_ref().map_or(0, |_| text.len() as u64);
         self.invocations.count(called, outcome_of_verb(&done), bytes);
         Ok(done?.into())
@@ -59,8 +60,8 @@ impl text::Host for TurnState {
             after: after.as_deref(),
             limit,
         };
-        let called = Called::now("text.search", &folder);
-        let done = self.space().search(search).await;
+        let mut called = Called::of("text.search", &folder);
+        let done = called.during(self.space().search(search)).await;
         self.invocations.count(called, outcome_of_verb(&done), 0);
         Ok(done?.into())
     }

@@ -72,7 +72,7 @@ pub fn invoked_of(invocations: &[Invocation]) -> Vec<Invoked> {
         outcome: one.outcome.into(),
         calls: one.calls,
         bytes: one.bytes,
-        took_us: one.took_us,
+        waited_us: one.waited_us,
     };
     invocations.iter().map(invoked).collect()
 }

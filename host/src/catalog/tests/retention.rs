@@ -391,7 +391,7 @@ on_both! {
             outcome: outcome.into(),
             calls,
             bytes: 7,
-            took_us: 9,
+            waited_us: 9,
         };
         let asked = vec![invoked("ok", 3), invoked("not-found", 1)];
         let mut turns = Vec::new();

@@ -42,7 +42,7 @@ fn add_content(files: &mut LinkerInstance<'_, TurnState>) -> wasmtime::Result<()
         "read",
         |turn: &Turn, (path, offset, length): (String, _, u32)| {
             let answer_bytes = length.min(READ_BYTES_MAX) as usize + FILE_BYTES;
-            let called = Called::now("async-files.read", &path);
+            let called = Called::of("async-files.read", &path);
             Box::pin(call::<_, ChunkAnswer, _>(
                 turn,
                 called,
@@ -54,7 +54,7 @@ fn add_content(files: &mut LinkerInstance<'_, TurnState>) -> wasmtime::Result<()
     )?;
     files.func_wrap_concurrent("write", |turn: &Turn, (path, list, when): WriteArguments| {
         let arguments = path.len() + list.len() + size(&when);
-        let called = Called::now("async-files.write", &path);
+        let called = Called::of("async-files.write", &path);
         Box::pin(call::<_, FileAnswer, _>(turn, called, arguments, FILE_BYTES, move |space| {
             // Copied once the call is let in: one that is refused costs nothing.
             let bytes =
@@ -69,13 +69,13 @@ fn add_content(files: &mut LinkerInstance<'_, TurnState>) -> wasmtime::Result<()
 fn add_names(files: &mut LinkerInstance<'_, TurnState>) -> wasmtime::Result<()> {
     files.func_wrap_concurrent("delete", |turn: &Turn, (path, when): (String, _)| {
         let arguments = path.len() + size(&when);
-        let called = Called::now("async-files.delete", &path);
+        let called = Called::of("async-files.delete", &path);
         Box::pin(call::<_, (), _>(turn, called, arguments, 0, move |space| async move {
             space.delete(&path, when.into()).await
         }))
     })?;
     files.func_wrap_concurrent("stat", |turn: &Turn, (path,): (String,)| {
-        let called = Called::now("async-files.stat", &path);
+        let called = Called::of("async-files.stat", &path);
         let arguments = path.len();
         Box::pin(call::<_, FileAnswer, _>(
             turn,
@@ -89,14 +89,14 @@ fn add_names(files: &mut LinkerInstance<'_, TurnState>) -> wasmtime::Result<()> 
         let (folder, depth, after, limit) = list;
         let arguments = folder.len() + after.as_ref().map_or(0, String::len);
         let answer_bytes = limit.min(PAGE_FILES_MAX) as usize * FILE_BYTES;
-        let called = Called::now("async-files.list-files", &folder);
+        let called = Called::of("async-files.list-files", &folder);
         Box::pin(call::<_, PageAnswer, _>(turn, called, arguments, answer_bytes, move |space| async move {
             space.list(&folder, depth.into(), after.as_deref(), limit).await
         }))
     })?;
     files.func_wrap_concurrent("copy", |turn: &Turn, (source, target, when): CopyArguments| {
         let arguments = source.len() + target.len() + size(&when);
-        let called = Called::now("async-files.copy", &source);
+        let called = Called::of("async-files.copy", &source);
         Box::pin(call::<_, FileAnswer, _>(
             turn,
             called,
@@ -107,7 +107,7 @@ fn add_names(files: &mut LinkerInstance<'_, TurnState>) -> wasmtime::Result<()> 
     })?;
     files.func_wrap_concurrent("move", |turn: &Turn, (source, target, when): CopyArguments| {
         let arguments = source.len() + target.len() + size(&when);
-        let called = Called::now("async-files.move", &source);
+        let called = Called::of("async-files.move", &source);
         Box::pin(call::<_, FileAnswer, _>(
             turn,
             called,
@@ -133,7 +133,7 @@ pub(super) fn size(precondition: &types::Precondition) -> usize {
 /// Runs a verb of the turn's space as one of its calls.
 async fn call<T, U, W>(
     turn: &Turn,
-    called: Called,
+    mut called: Called,
     argument_bytes: usize,
     answer_bytes: usize,
     verb: impl FnOnce(Space) -> W,
@@ -144,7 +144,7 @@ where
     W: Future<Output = Result<T, Error>> + Send + 'static,
 {
     let (done, _held) = match begin(turn, argument_bytes, answer_bytes, verb)? {
-        Ok((_, answered)) => received(answered).await?.parts(),
+        Ok((_, answered)) => called.during(received(answered)).await?.parts(),
         Err(error) => (Err(error), None),
     };
     let done: Result<U, Error> = done.map(Into::into);

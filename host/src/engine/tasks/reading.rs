@@ -37,8 +37,8 @@ pub(super) async fn open(
     path: String,
     offset: u64,
 ) -> wasmtime::Result<Result<Reading, types::Error>> {
-    let called = Called::now("async-files.read-stream", &path);
-    let opened = opened(turn, path, offset).await?;
+    let mut called = Called::of("async-files.read-stream", &path);
+    let opened = called.during(opened(turn, path, offset)).await?;
     count(turn, called, &opened, 0);
     Ok(opened.map_err(refusal))
 }

@@ -41,8 +41,9 @@ pub(super) async fn write(
         data.pipe(&mut access, Pieces(pieces))?;
         size_of_all.pipe(&mut access, Size(Some(said)))
     })?;
-    let called = Called::now("async-files.write-stream", &path);
-    let written = written(turn, path, precondition, (given, size_said)).await?;
+    let mut called = Called::of("async-files.write-stream", &path);
+    let written = written(turn, path, precondition, (given, size_said));
+    let written = called.during(written).await?;
     count(turn, called, &written, written.as_ref().map_or(0, |file| file.size));
     Ok(written.map(Into::into).map_err(refusal))
 }

@@ -245,7 +245,7 @@ async fn what_a_turn_asked_is_seen_with_the_turn() {
         outcome: "ok".into(),
         calls: 2,
         bytes: 8,
-        took_us: 5,
+        waited_us: 5,
     };
     let ended = crate::retention::ended(bailiwick::catalog::Ending::Replied(String::new()));
     let finish = bailiwick::catalog::Finish { invoked: vec![invoked], ..ended };
@@ -253,7 +253,7 @@ async fn what_a_turn_asked_is_seen_with_the_turn() {
     let shown = door.get(&ann, &path).await.json();
     let one = json!({
         "attempt": 1, "verb": "files.read", "scope": "session", "outcome": "ok",
-        "calls": 2, "bytes": 8, "took_us": 5,
+        "calls": 2, "bytes": 8, "waited_us": 5,
     });
     assert_eq!(shown, json!({ "items": [one] }));
     let other = door.another().await;
