@@ -9,7 +9,7 @@ use super::harness::Machine;
 /// An option that the environment can set, too.
 #[derive(Debug)]
 pub(super) struct ServeOption {
-    /// With the name of its value, as `--listen ADDRESS:PORT`.
+    /// With the name of its value, as `--listen ADDRESS:PORT`; a flag has none.
     pub(super) flag: String,
     pub(super) variable: String,
     pub(super) default: Option<String>,
@@ -26,16 +26,23 @@ impl ServeOption {
 /// All of them.
 pub(super) fn serve_options() -> Vec<ServeOption> {
     let help = Machine::new().ok(&["serve", "--help"]);
-    // Each with its description between its name and its variable, on one line or on several.
-    let option = r"(?s)(--[a-z-]+) <([^>]+)>.*?\[env: ([A-Z_]+)=?\](?:\s*\[default: ([^\]]+)\])?";
-    let options: Vec<_> = Regex::new(option).unwrap().captures_iter(&help).map(told).collect();
+    let option =
+        r"(?s)^(--[a-z-]+)(?: <([^>]+)>)?.*\[env: ([A-Z_]+)=?\](?:\s*\[default: ([^\]]+)\])?";
+    let option = Regex::new(option).unwrap();
+    // Each from its name to the next one's, its description on one line or on several.
+    let begins = Regex::new(r"(?m)^ +(?:-[a-zA-Z], )?--").unwrap();
+    let starts: Vec<_> = begins.find_iter(&help).map(|found| found.end() - 2).collect();
+    let ends = starts.iter().skip(1).copied().chain([help.len()]);
+    let each = starts.iter().zip(ends).map(|(start, end)| &help[*start..end]);
+    let options: Vec<_> = each.filter_map(|text| option.captures(text)).map(told).collect();
     assert!(options.len() > 12, "the options are found: {help}");
     options
 }
 
 fn told(option: Captures<'_>) -> ServeOption {
+    let value = option.get(2).map(|value| format!(" {}", value.as_str()));
     ServeOption {
-        flag: format!("{} {}", &option[1], &option[2]),
+        flag: format!("{}{}", &option[1], value.unwrap_or_default()),
         variable: option[3].to_owned(),
         default: option.get(4).map(|default| default.as_str().to_owned()),
     }
