@@ -2,6 +2,8 @@
 //! as a `Vec` and a text as a `String`, so that what a store hands out would be copied once more
 //! before it is copied into the guest.
 
+use std::pin::pin;
+
 use bytes::Bytes;
 use wasmtime::component::{
     ComponentType, Linker, LinkerInstance, Lower, Resource, ResourceTableError, ResourceType,
@@ -103,7 +105,7 @@ macro_rules! verb {
                 Box::new(async move {
                     let $state = store.data_mut();
                     let mut called = Called::of(concat!("files.", $name), &$named);
-                    let done: Result<_, Failure> = called.during(async { Ok($body) }).await;
+                    let done: Result<_, Failure> = called.during(pin!(async { Ok($body) })).await;
                     $state.count_done(called, &done);
                     Ok((answer(done)?,))
                 })
@@ -134,7 +136,7 @@ fn add_verbs(files: &mut LinkerInstance<'_, TurnState>) -> Result<()> {
             Box::new(async move {
                 let state = store.data_mut();
                 let mut called = Called::of("files.write", &path);
-                let done = called.during(state.space().write(path, bytes, when.into())).await;
+                let done = called.during(pin!(state.space().write(path, bytes, when.into()))).await;
                 let done: Result<_, Failure> = done.map_err(Into::into);
                 let moved = done.as_ref().map_or(0, |file| file.size);
                 state.invocations.count(called, outcome_of(&done), moved);
@@ -227,8 +229,9 @@ fn add_writer(files: &mut LinkerInstance<'_, TurnState>) -> Result<()> {
                 let state = store.data_mut();
                 let mut called = Called::of("files.[method]writer.write", &writer);
                 let length = bytes.len() as u64;
-                let write = async { Ok(state.writer(&writer)?.write(bytes).await?) };
-                let done: Result<_, Failure> = called.during(write).await;
+                let done: Result<_, Failure> = called
+                    .during(pin!(async { Ok(state.writer(&writer)?.write(bytes).await?) }))
+                    .await;
                 let moved = if done.is_ok() { length } else { 0 };
                 state.invocations.count(called, outcome_of(&done), moved);
                 Ok((answer(done)?,))

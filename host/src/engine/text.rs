@@ -1,5 +1,7 @@
 //! `bailiwick:storage/text` over a space.
 
+use std::pin::pin;
+
 use super::bindings::bailiwick::storage::{text, types};
 use super::convert::Failure;
 use super::invocations::{Called, outcome_of_verb};
@@ -14,7 +16,7 @@ impl text::Host for TurnState {
         lines: u32,
     ) -> Result<text::Slice, Failure> {
         let mut called = Called::of("text.read", &path);
-        let done = called.during(self.space().read_text(&path, start.into(), lines)).await;
+        let done = called.during(pin!(self.space().read_text(&path, start.into(), lines))).await;
         let bytes = done.as_ref().map_or(0, |slice| slice.text.len() as u64);
         self.invocations.count(called, outcome_of_verb(&done), bytes);
         Ok(done?.into())
@@ -31,7 +33,7 @@ impl text::Host for TurnState {
         let mut called = Called::of("text.replace", &path);
         let space = self.space();
         let replace = space.replace(&path, &old, &new, occurrence.into(), precondition.into());
-        let done = called.during(replace).await;
+        let done = called.during(pin!(replace)).await;
         let bytes = done.as_ref().map_or(0, |_| new.len() as u64);
         self.invocations.count(called, outcome_of_verb(&done), bytes);
         Ok(done?.into())
@@ -39,7 +41,7 @@ impl text::Host for TurnState {
 
     async fn append(&mut self, path: String, text: String) -> Result<types::File, Failure> {
         let mut called = Called::of("text.append", &path);
-        let done = called.during(self.space().append(&path, &text)).await;
+        let done = called.during(pin!(self.space().append(&path, &text))).await;
         let bytes = done.as_ref().map_or(0, |_| text.len() as u64);
         self.invocations.count(called, outcome_of_verb(&done), bytes);
         Ok(done?.into())
@@ -61,7 +63,7 @@ impl text::Host for TurnState {
             limit,
         };
         let mut called = Called::of("text.search", &folder);
-        let done = called.during(self.space().search(search)).await;
+        let done = called.during(pin!(self.space().search(search))).await;
         self.invocations.count(called, outcome_of_verb(&done), 0);
         Ok(done?.into())
     }

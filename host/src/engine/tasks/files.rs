@@ -1,5 +1,7 @@
 //! `bailiwick:storage/async-files` over a space.
 
+use std::pin::pin;
+
 use bytes::Bytes;
 use tokio::sync::oneshot;
 use wasmtime::component::{Access, Accessor, Linker, LinkerInstance, WasmList};
@@ -144,7 +146,7 @@ where
     W: Future<Output = Result<T, Error>> + Send + 'static,
 {
     let (done, _held) = match begin(turn, argument_bytes, answer_bytes, verb)? {
-        Ok((_, answered)) => called.during(received(answered)).await?.parts(),
+        Ok((_, answered)) => called.during(pin!(received(answered))).await?.parts(),
         Err(error) => (Err(error), None),
     };
     let done: Result<U, Error> = done.map(Into::into);

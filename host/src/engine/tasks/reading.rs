@@ -1,6 +1,7 @@
 //! A file as a stream that a guest reads.
 
 use std::pin::Pin;
+use std::pin::pin;
 use std::task::{Context, Poll};
 
 use bytes::{Buf, Bytes};
@@ -38,7 +39,7 @@ pub(super) async fn open(
     offset: u64,
 ) -> wasmtime::Result<Result<Reading, types::Error>> {
     let mut called = Called::of("async-files.read-stream", &path);
-    let opened = called.during(opened(turn, path, offset)).await?;
+    let opened = called.during(pin!(opened(turn, path, offset))).await?;
     count(turn, called, &opened, 0);
     Ok(opened.map_err(refusal))
 }

@@ -1,6 +1,7 @@
 //! A file as a stream that a guest writes.
 
 use std::pin::Pin;
+use std::pin::pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -43,7 +44,7 @@ pub(super) async fn write(
     })?;
     let mut called = Called::of("async-files.write-stream", &path);
     let written = written(turn, path, precondition, (given, size_said));
-    let written = called.during(written).await?;
+    let written = called.during(pin!(written)).await?;
     count(turn, called, &written, written.as_ref().map_or(0, |file| file.size));
     Ok(written.map(Into::into).map_err(refusal))
 }
