@@ -257,7 +257,8 @@ const SOME_QUESTIONS: &str = "delete from settled_questions where turn_id in
 const SOME_SKILL_FILES: &str = "delete from skill_version_files where (version_id, path) in
     (select version_id, path from skill_version_files
     where version_id in (select id from skill_versions where workspace_id = $1) limit $2)";
+/// In the order of an index: to sort all of them for each one would take the square of their number.
 const SESSIONS_BELOW: &str =
-    "select id from sessions where agent_id = $1 order by id limit 1 for update";
+    "select id from sessions where agent_id = $1 order by name limit 1 for update";
 const AGENTS_BELOW: &str =
-    "select id from agents where workspace_id = $1 order by id limit 1 for update";
+    "select id from agents where workspace_id = $1 order by name limit 1 for update";
