@@ -21,9 +21,7 @@ impl Component {
     pub(super) fn guest(&self) -> &Guest {
         &self.0
     }
-}
 
-impl Component {
     /// Whether it may use its scopes as folders.
     pub fn has_folders(&self) -> bool {
         let imports = names(self.guest().compiled()).0;

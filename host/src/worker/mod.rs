@@ -32,7 +32,7 @@ mod wake;
 use turn::Outcome;
 
 pub use lease::{Journal, Keeper};
-pub use mounting::{MountError, Mounting, mount};
+pub use mounting::Mounting;
 pub use record::{ending_of, events_of, invoked_of, wakes_of};
 
 /// Components that are kept loaded, so that their next turn starts at once.

@@ -1,9 +1,9 @@
 //! Setting up what a program finds as its folders.
 
 use crate::catalog::{Catalog, CatalogError};
-use crate::engine::Component;
+use crate::engine::{Component, End};
 use crate::scope::{Access, AgentId, Scope};
-use crate::space::{Error, ErrorCode, Space};
+use crate::space::{Error, ErrorCode, Space, Unmounted};
 
 /// What it means for a turn that a folder cannot be set up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,9 +15,38 @@ pub enum Mounting {
     Required,
 }
 
+impl Mounting {
+    /// Sets up what a program finds as its folders, and answers those that its turn goes on without.
+    /// Once in the agent's life its folder gets a `README.md`, which is never written again, even
+    /// when it is deleted.
+    ///
+    /// # Errors
+    /// How the turn ends that may not go on without one. Nothing was lost, and the next turn tries
+    /// again.
+    pub async fn mount(
+        self,
+        catalog: &Catalog,
+        space: &Space,
+        component: &Component,
+        agent: AgentId,
+    ) -> Result<Vec<Unmounted>, End> {
+        let Err(error) = welcome(catalog, space, component, agent).await else {
+            return Ok(Vec::new());
+        };
+        tracing::warn!(%agent, error = format!("{error:#}"), "an agent's folder was not set up");
+        match self {
+            Self::BestEffort => Ok(vec![Unmounted::Agent]),
+            Self::Required => {
+                let why = "the agent's folder could not be set up, and this host requires it";
+                Err(End::HostFault(why.to_owned()))
+            }
+        }
+    }
+}
+
 /// Why the agent's folder cannot be set up; for the log.
 #[derive(Debug, thiserror::Error)]
-pub enum MountError {
+enum MountError {
     /// It is not known whether it was set up before.
     #[error("the catalog failed: {0:#}")]
     Catalog(#[from] CatalogError),
@@ -26,12 +55,8 @@ pub enum MountError {
     Store(#[from] Error),
 }
 
-/// Sets the agent's folder up for a program that may use it: once in the agent's life it gets a
-/// `README.md`, which is never written again, even when it is deleted.
-///
-/// # Errors
-/// [`MountError`]; nothing was lost, and the next turn tries again.
-pub async fn mount(
+/// Writes the page for a program that may use the agent's folder, unless it was written before.
+async fn welcome(
     catalog: &Catalog,
     space: &Space,
     component: &Component,

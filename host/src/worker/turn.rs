@@ -8,7 +8,6 @@ use tracing::field::Empty;
 use tracing::{Instrument, Span, info_span};
 
 use super::lease::{Journal, Keeper};
-use super::mounting::{Mounting, mount};
 use super::{Inner, record, told};
 use crate::catalog::{CatalogError, Claimed, Finish, Lease};
 use crate::engine::{Bounds, Cancel, Component, End, Report, Request};
@@ -132,28 +131,9 @@ async fn prepare(inner: &Inner, claimed: &Claimed, journal: &Journal) -> Result<
     let space = inner.storage.space_on(terms, table);
     journal.follow(space.clone());
     let component = component(inner, claimed.component).await?;
-    let unmounted = unmounted(inner, &space, &component, claimed).await?;
+    let mounted = inner.mounting.mount(&inner.catalog, &space, &component, coordinates.agent);
+    let unmounted = mounted.await.map_err(Unready::Unfit)?;
     Ok(Ready { component, space, bounds: bounds(&effective), unmounted })
-}
-
-/// The folders that the turn goes on without.
-async fn unmounted(
-    inner: &Inner,
-    space: &Space,
-    component: &Component,
-    claimed: &Claimed,
-) -> Result<Vec<Unmounted>, Unready> {
-    let mounted = mount(&inner.catalog, space, component, claimed.coordinates.agent).await;
-    let Err(error) = mounted else { return Ok(Vec::new()) };
-    let turn = claimed.lease.turn;
-    tracing::warn!(%turn, error = format!("{error:#}"), "an agent's folder was not set up");
-    match inner.mounting {
-        Mounting::BestEffort => Ok(vec![Unmounted::Agent]),
-        Mounting::Required => {
-            let why = "the agent's folder could not be set up, and this host requires it";
-            Err(Unready::Unfit(End::HostFault(why.to_owned())))
-        }
-    }
 }
 
 fn bounds(effective: &Effective) -> Bounds {

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use bailiwick::catalog::{Catalog, CatalogError, Finish, Lease};
 use bailiwick::engine::{Cancel, Component, End, Engine, Report, Request};
-use bailiwick::space::{Space, Unmounted};
-use bailiwick::worker::{Keeper, mount};
+use bailiwick::space::Space;
+use bailiwick::worker::{Keeper, Mounting};
 use clap::Args;
 
 use super::Outcome;
@@ -83,8 +83,10 @@ impl Run {
             }
         };
         let (lease, space) = prepared.start(&self).await?;
-        let mounted = self.mount(&prepared, &space).await;
+        let agent = prepared.agent();
         let Prepared { desk, engine, guest, input, answer, ours, .. } = prepared;
+        let mounting = self.mounting();
+        let mounted = mounting.mount(&desk.catalog, &space, &guest.component, agent).await;
         let (attempt, arguments) = (lease.attempt, self.arguments.clone());
         let mut request = Request { input, answer, arguments, attempt, ..Request::default() };
         let watch = Watch::start(if self.json { Pieces::Kept } else { Pieces::Printed });
@@ -104,17 +106,8 @@ impl Run {
         outcome
     }
 
-    /// The folders that the turn goes on without; its end, where it may not.
-    async fn mount(&self, prepared: &Prepared, space: &Space) -> Result<Vec<Unmounted>, End> {
-        let (catalog, component) = (&prepared.desk.catalog, &prepared.guest.component);
-        let Err(error) = mount(catalog, space, component, prepared.agent()).await else {
-            return Ok(Vec::new());
-        };
-        tracing::warn!(error = format!("{error:#}"), "the agent's folder was not set up");
-        match self.require_mounts {
-            true => Err(End::HostFault("the agent's folder could not be set up".to_owned())),
-            false => Ok(vec![Unmounted::Agent]),
-        }
+    fn mounting(&self) -> Mounting {
+        if self.require_mounts { Mounting::Required } else { Mounting::BestEffort }
     }
 
     fn not_started(&self, error: CatalogError) -> Failure {
