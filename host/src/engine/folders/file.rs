@@ -69,11 +69,11 @@ impl OpenFile {
         gathering: &Arc<Gathering>,
         path: &str,
     ) -> Answer<Arc<Self>> {
-        let (space_of, when) = (space.clone(), Precondition::IfAbsent);
-        let target = Target { space: space_of, path: path.to_owned(), when };
+        let (path, when) = (path.to_owned(), Precondition::IfAbsent);
+        let target = Target { space: space.clone(), path: path.clone(), when };
         let content = Content::Gathered(Box::new(Gathered::new(gathering, Some(target))));
         let now_ms = space.now_ms();
-        Self::new(space, gathering, path.to_owned(), None, content, Changed::Yes, now_ms)
+        Self::new(space, gathering, path, None, content, Changed::Yes, now_ms)
     }
 
     fn new(

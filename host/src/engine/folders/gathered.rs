@@ -216,7 +216,7 @@ impl Gathered {
 
     /// Stores it by making its file the store's, where it was gathered in one that becomes it
     /// under this condition; none where its bytes have to be copied. When that fails they are here
-    /// as before.
+    /// as before, unless the copy of them fails as well.
     pub(super) async fn become_stored(
         &mut self,
         path: &str,
@@ -232,7 +232,10 @@ impl Gathered {
         let place = std::mem::replace(&mut self.place, Place::Lost);
         let Place::File(Spilled { file, draft: Some(draft) }) = place else { return Ok(None) };
         let (whole, size) = (file.clone(), self.size);
-        blocking(move || whole.set_len(size)).await?;
+        if let Err(failure) = blocking(move || whole.set_len(size)).await {
+            self.place = Place::File(Spilled { file, draft: Some(draft) });
+            return Err(failure);
+        }
         let finished = draft.finish().await;
         self.place = match &finished {
             Ok(_) => Place::Stored,
