@@ -11,9 +11,11 @@ use uuid::Uuid;
 
 use crate::limits::{KEY_BYTES_MAX, OPERATOR_PREFIX_BYTES_MAX, PATH_REST_BYTES_MAX};
 
+mod deletion;
 mod path;
 mod skill;
 
+pub use deletion::{Deletion, LifetimeOf};
 pub use path::{AGENT_FILES, FolderPath, GuestPath};
 pub use skill::{NoSha256, Sha256, Skill, SkillFile, SkillTable, Slug};
 
@@ -527,67 +529,6 @@ fn below_scope(key: &str) -> Option<&str> {
     key.splitn(ids + 2, '/').nth(ids + 1)
 }
 
-/// Files owed to deletion: whose they were.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Deletion {
-    /// The files of one session.
-    Session(WorkspaceId, AgentId, SessionId),
-    /// The files of an agent and of all its sessions.
-    Agent(WorkspaceId, AgentId),
-    /// The files and skills of a workspace, of all its agents and of all their sessions.
-    Workspace(WorkspaceId),
-}
-
-impl Deletion {
-    /// Where those files are, and what was read out of them: nothing else stands under these
-    /// prefixes.
-    pub fn prefixes(&self) -> Vec<KeyPrefix> {
-        let prefixes = match self {
-            Self::Session(workspace, agent, session) => {
-                vec![format!("sessions/{workspace}/{agent}/{session}/")]
-            }
-            Self::Agent(workspace, agent) => {
-                vec![
-                    format!("sessions/{workspace}/{agent}/"),
-                    format!("agents/{workspace}/{agent}/"),
-                ]
-            }
-            Self::Workspace(workspace) => ["sessions", "agents", "workspaces", "skills"]
-                .map(|class| format!("{class}/{workspace}/"))
-                .into(),
-        };
-        let extracted: Vec<_> =
-            prefixes.iter().map(|prefix| format!("{EXTRACTED_PREFIX}{prefix}")).collect();
-        prefixes.into_iter().chain(extracted).map(KeyPrefix).collect()
-    }
-}
-
-/// Files whose lifetime a store itself can bound, by where they are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LifetimeOf {
-    /// Those of sessions.
-    Sessions,
-    /// Those of agents.
-    Agents,
-    /// Those of workspaces.
-    Workspaces,
-}
-
-impl LifetimeOf {
-    /// Where they are, of one workspace or of all, and what was read out of them.
-    pub fn prefixes(self, workspace: Option<WorkspaceId>) -> [KeyPrefix; 2] {
-        let class = match self {
-            Self::Sessions => "sessions/",
-            Self::Agents => "agents/",
-            Self::Workspaces => "workspaces/",
-        };
-        let of = workspace.map(|workspace| format!("{workspace}/")).unwrap_or_default();
-        let files = format!("{class}{of}");
-        let texts = format!("{EXTRACTED_PREFIX}{files}");
-        [files, texts].map(KeyPrefix)
-    }
-}
-
 fn always_there() -> Refusal {
     Refusal::invalid("always-there", "a scope is always there: it is neither made nor removed")
 }
@@ -604,8 +545,6 @@ pub fn skill_blob(owner: WorkspaceId, sha256: Sha256) -> ObjectKey {
     ObjectKey(["skills/", id, "/", sha256.write_hex(&mut [0; skill::HEX_BYTES])].concat())
 }
 
-#[cfg(test)]
-mod deletion_tests;
 #[cfg(any(test, fuzzing))]
 #[cfg_attr(
     test,

@@ -1,4 +1,8 @@
+use uuid::Uuid;
+
 use super::*;
+use crate::limits::PATH_REST_BYTES_MAX;
+use crate::scope::{Sha256, skill_blob};
 
 #[test]
 fn a_deletion_covers_every_file_of_what_was_deleted_and_no_other() {
