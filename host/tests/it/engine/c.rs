@@ -9,12 +9,7 @@ use crate::guests::program;
 
 /// What the steps come to, in a host of their own.
 async fn answers(steps: Value) -> Option<Vec<Value>> {
-    let guest = program("c-script")?;
-    let host = Host::new(limits());
-    let guest = host.load(&guest).await;
-    let report = host.run(&guest, &steps.to_string()).await;
-    let End::Reply(reply) = report.end else { panic!("{:?}", report.end) };
-    Some(serde_json::from_str(&reply).unwrap())
+    super::languages::answers("c-script", steps).await
 }
 
 /// `count-c` counts what `wc` counts, of all files below a folder, and says where there is none.

@@ -11,12 +11,7 @@ use crate::guests::program;
 
 /// What the steps come to, in a host of their own.
 async fn answers(steps: Value) -> Option<Vec<Value>> {
-    let guest = program("js-script")?;
-    let host = Host::new(limits());
-    let guest = host.load(&guest).await;
-    let report = host.run(&guest, &steps.to_string()).await;
-    let End::Reply(reply) = report.end else { panic!("{:?}", report.end) };
-    Some(serde_json::from_str(&reply).unwrap())
+    super::languages::answers("js-script", steps).await
 }
 
 /// `notes-js` keeps notes, finds them, makes a table of them, and asks for what is missing.
@@ -75,27 +70,6 @@ async fn a_handle_writes_all_or_nothing() {
     assert_eq!(answers[7]["ok"], kept);
     // Characters that a piece cut are whole again.
     assert_eq!(answers[9]["ok"]["lines"], json!(["é".repeat(200_000), "end"]));
-}
-
-/// A file larger than any one call takes is written and read whole by one call of the SDK, and
-/// pages are asked for as they are needed.
-#[tokio::test]
-async fn whole_files_of_any_size() {
-    let size = (17 << 20) + 1;
-    let bytes = json!({ "fill": "penguin", "size": size });
-    let steps = json!([
-        { "do": "write", "path": "agent/large.bin", "bytes": bytes },
-        { "do": "read-all", "path": "agent/large.bin" },
-        { "do": "write", "path": "agent/b.txt", "bytes": "a\nb\n" },
-        { "do": "list", "folder": "agent" },
-        { "do": "search", "folder": "agent", "pattern": "^b", "glob": "*.txt" },
-    ]);
-    let Some(answers) = answers(steps).await else { return };
-    assert_eq!(answers[0]["ok"]["size"], size);
-    let expected: String = "penguin".chars().cycle().skip((size - 8) % 7).take(8).collect();
-    assert_eq!(answers[1]["ok"], json!({ "length": size, "tail": expected }));
-    assert_eq!(answers[3]["ok"]["paths"], json!(["agent/b.txt", "agent/large.bin"]));
-    assert_eq!(answers[4]["ok"]["found"], json!(["agent/b.txt:2"]));
 }
 
 /// JavaScript's text can hold half of a character, its numbers and values anything: no such

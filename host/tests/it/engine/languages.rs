@@ -9,6 +9,16 @@ use serde_json::{Value, json};
 use super::{Host, limits};
 use crate::guests::program;
 
+/// What the steps come to that a guest interprets, in a host of their own; none if it is not built.
+pub(super) async fn answers(name: &str, steps: Value) -> Option<Vec<Value>> {
+    let guest = program(name)?;
+    let host = Host::new(limits());
+    let guest = host.load(&guest).await;
+    let report = host.run(&guest, &steps.to_string()).await;
+    let End::Reply(reply) = report.end else { panic!("{name}: {:?}", report.end) };
+    Some(serde_json::from_str(&reply).unwrap())
+}
+
 /// A model is told of the same tools, whatever language its guest is written in.
 #[tokio::test]
 async fn tools_are_those_of_every_language() {
@@ -95,6 +105,29 @@ async fn a_table_is_summed_up_alike() {
             panic!("{name}: no column is called so");
         };
         assert!(said.ends_with("sex, year, and not `kind`."), "{name}: {said}");
+    }
+}
+
+/// A file larger than any one call takes is written and read whole by one call of the SDK, and
+/// pages are asked for as they are needed.
+#[tokio::test]
+async fn whole_files_of_any_size() {
+    let size = (17 << 20) + 1;
+    let bytes = json!({ "fill": "penguin", "size": size });
+    let steps = json!([
+        { "do": "write", "path": "agent/large.bin", "bytes": bytes },
+        { "do": "read-all", "path": "agent/large.bin" },
+        { "do": "write", "path": "agent/b.txt", "bytes": "a\nb\n" },
+        { "do": "list", "folder": "agent" },
+        { "do": "search", "folder": "agent", "pattern": "^b", "glob": "*.txt" },
+    ]);
+    for name in ["python-script", "js-script"] {
+        let Some(answers) = answers(name, steps.clone()).await else { continue };
+        assert_eq!(answers[0]["ok"]["size"], size);
+        let expected: String = "penguin".chars().cycle().skip((size - 8) % 7).take(8).collect();
+        assert_eq!(answers[1]["ok"], json!({ "length": size, "tail": expected }));
+        assert_eq!(answers[3]["ok"]["paths"], json!(["agent/b.txt", "agent/large.bin"]));
+        assert_eq!(answers[4]["ok"]["found"], json!(["agent/b.txt:2"]));
     }
 }
 
