@@ -208,6 +208,9 @@ pub const SWEEP_WALK_MS: u64 = 600_000;
 pub const SESSIONS_WALKED_MAX: u32 = 500;
 /// Rows that one transaction of a sweep removes, at most.
 pub const ROWS_SWEPT_MAX: u64 = 1_000;
+/// What an agent or a session that a sweep removes counts for among those rows: it takes some
+/// statements of its own, however little is in it.
+pub const PLACE_SWEPT_ROWS: u64 = 10;
 /// Transactions that remove rows of what was deleted before whoever asked is answered, at most: the
 /// rest goes by and by.
 pub const PIECES_REMOVED_AT_ONCE: u32 = 4;

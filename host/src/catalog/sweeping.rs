@@ -12,7 +12,7 @@ use super::places::SESSIONS;
 use super::session::lock;
 use super::watch::Topic;
 use super::{Catalog, CatalogError, Reason, Removable, Walk};
-use crate::limits::{CATALOG_PAGE_ROWS_MAX, ROWS_SWEPT_MAX, TURNS_SWEPT_MAX};
+use crate::limits::{CATALOG_PAGE_ROWS_MAX, PLACE_SWEPT_ROWS, ROWS_SWEPT_MAX, TURNS_SWEPT_MAX};
 use crate::scope::{AgentId, SessionId, WorkspaceId};
 
 /// What a sweep of rows left to be swept.
@@ -204,7 +204,7 @@ impl Piece {
         }
         let removed = changes.execute(sql(table.delete).bind(id)).await?;
         self.removed += removed;
-        self.rows = self.rows.saturating_sub(removed);
+        self.rows = self.rows.saturating_sub(PLACE_SWEPT_ROWS);
         Ok(true)
     }
 
