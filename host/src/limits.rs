@@ -208,14 +208,19 @@ pub const SWEEP_WALK_MS: u64 = 600_000;
 pub const SESSIONS_WALKED_MAX: u32 = 500;
 /// Rows that one transaction of a sweep removes, at most.
 pub const ROWS_SWEPT_MAX: u64 = 1_000;
-/// What an agent or a session that a sweep removes counts for among those rows: it takes some
-/// statements of its own, however little is in it.
-pub const PLACE_SWEPT_ROWS: u64 = 10;
+/// Turns, sessions or agents that one statement of a sweep names, at most. Answers that ask again are
+/// a chain, and SQLite follows one for a thousand rows.
+pub const SWEPT_AT_ONCE_MAX: u32 = 250;
+/// Bytes of the turns that one transaction of a sweep removes, at most, but for the last of them: each
+/// may have texts of several megabytes.
+pub const TURN_BYTES_SWEPT_MAX: u64 = 16 << 20;
+/// How long a sweep of rows rests between two transactions, at most, in milliseconds: it does so for
+/// as long as the first one took, where others could not write meanwhile.
+pub const SWEEP_PAUSE_MS_MAX: u64 = 100;
 /// Transactions that remove rows of what was deleted before whoever asked is answered, at most: the
 /// rest goes by and by.
 pub const PIECES_REMOVED_AT_ONCE: u32 = 4;
-/// Turns that one transaction of a sweep removes, or removes the pieces of, at most: each may have
-/// texts of several megabytes.
+/// Turns that one transaction of a sweep removes the pieces of, at most.
 pub const TURNS_SWEPT_MAX: u64 = 20;
 /// A file that was written from outside of a turn is noted as activity of its session so much too
 /// early at most, in milliseconds: not each one is worth a write to the catalog.

@@ -26,6 +26,8 @@ pub(super) use changes::fuse;
 pub(super) use changes::{Changes, Undone};
 use opening::Opening;
 pub(super) use row::{Column, Row, Rows};
+#[cfg(test)]
+pub(super) use statement::Value;
 pub(super) use statement::{Statement, places, sql};
 
 /// How long a command waits for another process that changes the same catalog, and how long for a
@@ -118,6 +120,15 @@ impl Database {
             Self::Sqlite(pool) => statement.sqlite().fetch_all(pool).await?.into(),
             Self::Postgres(pool) => statement.postgres().fetch_all(pool).await?.into(),
         })
+    }
+
+    /// Lets others write, who has more to write himself. In SQLite whoever waits looks only now and
+    /// then, and would not find the moment between one transaction and the next.
+    pub(super) async fn give_way(&self, pause: Duration) {
+        match self {
+            Self::Sqlite(_) => tokio::time::sleep(pause).await,
+            Self::Postgres(_) => {}
+        }
     }
 
     /// Listens for what other hosts tell of their changes; `None` where there is no such thing.

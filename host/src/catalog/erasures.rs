@@ -183,7 +183,7 @@ impl Catalog {
         changes.execute(insert).await?;
         let lock = sql([SESSIONS_OF, " order by id for update"].concat());
         changes.lock(lock.bind(erasure.id.0)).await?;
-        let close = "update sessions set closed_ms = coalesce(closed_ms, $2) where id in (";
+        let close = "update sessions set closed_ms = $2 where closed_ms is null and id in (";
         let close = sql([close, SESSIONS_OF, ")"].concat()).bind(erasure.id.0).bind(self.now());
         changes.execute(close).await?;
         let open = "select id from turns where state in ('queued', 'running') and cancel_ms is null

@@ -113,7 +113,6 @@ pub(super) struct Table {
     find: &'static str,
     /// Makes none where the parent is not there any more.
     insert: &'static str,
-    pub(super) delete: &'static str,
     /// When the last lease of a turn ends that runs there.
     pub(super) running: &'static str,
     /// A session there that is held, if one is.
@@ -122,13 +121,14 @@ pub(super) struct Table {
     pub(super) say_why: &'static str,
     /// Since when it is deleted, if it is: one row.
     pub(super) gone_ms: &'static str,
-    /// Lets nobody see it and what is below it any more, since a time (`$2`). Nobody can give a name
-    /// that looks like an id.
+    /// Lets nobody see it and what is below it any more, since a time (`$2`), and frees its name:
+    /// nobody can give one that looks like an id. What is below it keeps its own, and is in no index
+    /// that would have to be changed for it: there may be a hundred thousand of them.
     pub(super) hide: &'static [&'static str],
     /// The ids of its sessions.
     pub(super) sessions: &'static str,
-    /// Forgets the questions that were settled there.
-    pub(super) erase_questions: &'static str,
+    /// Forgets the questions that were settled there. Those of a workspace go with it.
+    pub(super) erase_questions: Option<&'static str>,
     /// Locks it and all below it, from the top.
     pub(super) locks: &'static [&'static str],
 }
@@ -137,7 +137,6 @@ pub(super) const WORKSPACES: Table = Table {
     find: "select id from workspaces where store_id = $1 and name = $2",
     insert: "insert into workspaces (store_id, name, id, created_ms) values ($1, $2, $3, $4)
         on conflict (store_id, name) do nothing",
-    delete: "delete from workspaces where id = $1",
     running: "select max(turns.lease_until_ms) from turns
         join sessions on sessions.id = turns.session_id
         join agents on agents.id = sessions.agent_id
@@ -151,28 +150,28 @@ pub(super) const WORKSPACES: Table = Table {
         "update workspaces set name = id, gone_ms = $2 where id = $1",
         "update stores set platform_workspace_id = null where platform_workspace_id =
             (select id from workspaces where id = $1 and gone_ms = $2)",
-        "update agents set name = id, gone_ms = $2 where workspace_id = $1 and gone_ms is null",
-        "update sessions set name = id, sweeping_ms = $2, ready_ms = null
+        "update agents set gone_ms = $2 where workspace_id = $1 and gone_ms is null",
+        "update sessions set sweeping_ms = $2, ready_ms = null
             where agent_id in (select id from agents where workspace_id = $1)
                 and sweeping_ms is null",
     ],
     sessions: "select sessions.id from sessions join agents on agents.id = sessions.agent_id
         where agents.workspace_id = $1",
-    erase_questions: "delete from settled_questions where workspace_id = $1",
+    erase_questions: None,
     locks: &[
         "select id from workspaces where id = $1 for update",
-        "select id from agents where workspace_id = $1 order by id for update",
-        "select id from sessions where agent_id in
-            (select id from agents where workspace_id = $1) order by id for update",
+        "select count(*) from
+            (select id from agents where workspace_id = $1 order by id for update) as locked",
+        "select count(*) from (select id from sessions where agent_id in
+            (select id from agents where workspace_id = $1) order by id for update) as locked",
     ],
 };
 
 pub(super) const AGENTS: Table = Table {
-    find: "select id from agents where workspace_id = $1 and name = $2",
+    find: "select id from agents where workspace_id = $1 and name = $2 and gone_ms is null",
     insert: "insert into agents (workspace_id, name, id, created_ms)
         select id, $2, $3, $4 from workspaces where id = $1 and gone_ms is null
         on conflict (workspace_id, name) do nothing",
-    delete: "delete from agents where id = $1",
     running: "select max(turns.lease_until_ms) from turns
         join sessions on sessions.id = turns.session_id
         where sessions.agent_id = $1 and turns.state = 'running'",
@@ -182,24 +181,26 @@ pub(super) const AGENTS: Table = Table {
     gone_ms: "select gone_ms from agents where id = $1",
     hide: &[
         "update agents set name = id, gone_ms = $2 where id = $1",
-        "update sessions set name = id, sweeping_ms = $2, ready_ms = null
+        "update sessions set sweeping_ms = $2, ready_ms = null
             where agent_id = $1 and sweeping_ms is null",
     ],
     sessions: "select id from sessions where agent_id = $1",
-    erase_questions: "delete from settled_questions where agent_id = $1
+    erase_questions: Some(
+        "delete from settled_questions where agent_id = $1
         and workspace_id = (select workspace_id from agents where id = $1)",
+    ),
     locks: &[
         "select id from agents where id = $1 for update",
-        "select id from sessions where agent_id = $1 order by id for update",
+        "select count(*) from
+            (select id from sessions where agent_id = $1 order by id for update) as locked",
     ],
 };
 
 pub(super) const SESSIONS: Table = Table {
-    find: "select id from sessions where agent_id = $1 and name = $2",
+    find: "select id from sessions where agent_id = $1 and name = $2 and sweeping_ms is null",
     insert: "insert into sessions (agent_id, name, id, created_ms, active_ms)
         select id, $2, $3, $4, $4 from agents where id = $1 and gone_ms is null
         on conflict (agent_id, name) do nothing",
-    delete: "delete from sessions where id = $1",
     running: "select max(lease_until_ms) from turns
         where session_id = $1 and state = 'running'",
     held: "select id from sessions where id = $1 and held_ms is not null",
@@ -208,7 +209,7 @@ pub(super) const SESSIONS: Table = Table {
     gone_ms: "select sweeping_ms from sessions where id = $1",
     hide: &["update sessions set name = id, sweeping_ms = $2, ready_ms = null where id = $1"],
     sessions: "select id from sessions where id = $1",
-    erase_questions: "delete from settled_questions where session_id = $1",
+    erase_questions: Some("delete from settled_questions where session_id = $1"),
     locks: &["select id from sessions where id = $1 for update"],
 };
 

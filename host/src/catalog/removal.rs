@@ -127,8 +127,8 @@ impl Catalog {
             hide(&mut changes, table, id, now).await?;
         }
         say_why(&mut changes, table.say_why, id, (why, by), now).await?;
-        if why == Reason::Erased {
-            changes.execute(sql(table.erase_questions).bind(id)).await?;
+        if let (Reason::Erased, Some(erase)) = (why, table.erase_questions) {
+            changes.execute(sql(erase).bind(id)).await?;
         }
         self.commit(changes).await
     }

@@ -2,6 +2,8 @@
 //! as when something is deleted by hand; then its rows go, a bounded number at a time, and last
 //! itself, which leaves its files owed.
 
+use std::time::{Duration, Instant};
+
 use uuid::Uuid;
 
 use super::database::{Changes, sql};
@@ -12,8 +14,14 @@ use super::places::SESSIONS;
 use super::session::lock;
 use super::watch::Topic;
 use super::{Catalog, CatalogError, Reason, Removable, Walk};
-use crate::limits::{CATALOG_PAGE_ROWS_MAX, PLACE_SWEPT_ROWS, ROWS_SWEPT_MAX, TURNS_SWEPT_MAX};
+use crate::limits::{CATALOG_PAGE_ROWS_MAX, SWEEP_PAUSE_MS_MAX};
 use crate::scope::{AgentId, SessionId, WorkspaceId};
+
+mod piece;
+
+#[cfg(test)]
+pub(super) use piece::STATEMENTS;
+use piece::{Piece, SESSIONS_GOING, going};
 
 /// What a sweep of rows left to be swept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,10 +104,13 @@ impl Catalog {
     /// # Errors
     /// [`CatalogError::Unavailable`].
     pub async fn sweep_going(&self, what: Removable) -> Result<Left, CatalogError> {
-        self.undone.retried(|| self.try_sweep_going(what)).await
+        self.giving_way(|| self.try_sweep_going(what)).await
     }
 
     async fn try_sweep_going(&self, what: Removable) -> Result<Left, CatalogError> {
+        if let Removable::Session(session) = what {
+            return self.try_sweep_sessions(&[session]).await;
+        }
         let mut changes = self.begin().await?;
         let (table, id) = what.table();
         changes.lock(sql(table.locks[0]).bind(id)).await?;
@@ -108,7 +119,53 @@ impl Catalog {
             return Ok(Left::Nothing(0));
         }
         let mut piece = Piece::new();
-        let is_all = piece.take(&mut changes, what).await?;
+        let is_all = match what {
+            Removable::Workspace(_) => piece.workspace(&mut changes, id).await?,
+            _ => piece.agents(&mut changes, &[id]).await?,
+        };
+        self.end_piece(changes, &piece, is_all).await
+    }
+
+    /// Removes some of what belongs to sessions that are going, as [`Self::sweep_going`] does: of as
+    /// many as there is room for. At most [`crate::limits::SWEPT_AT_ONCE_MAX`].
+    ///
+    /// # Errors
+    /// [`CatalogError::Unavailable`].
+    pub async fn sweep_sessions(&self, sessions: &[SessionId]) -> Result<Left, CatalogError> {
+        self.giving_way(|| self.try_sweep_sessions(sessions)).await
+    }
+
+    /// Does a piece; then others write for as long as it took, if there is more.
+    async fn giving_way<F>(&self, piece: impl Fn() -> F) -> Result<Left, CatalogError>
+    where
+        F: Future<Output = Result<Left, CatalogError>>,
+    {
+        let began = Instant::now();
+        let left = self.undone.retried(piece).await?;
+        if let Left::More(_) = left {
+            let pause = began.elapsed().min(Duration::from_millis(SWEEP_PAUSE_MS_MAX));
+            self.database.give_way(pause).await;
+        }
+        Ok(left)
+    }
+
+    async fn try_sweep_sessions(&self, sessions: &[SessionId]) -> Result<Left, CatalogError> {
+        let mut changes = self.begin().await?;
+        let sessions = going(&mut changes, sql(SESSIONS_GOING).bind_all(sessions)).await?;
+        if sessions.is_empty() {
+            return Ok(Left::Nothing(0));
+        }
+        let mut piece = Piece::new();
+        let is_all = piece.sessions(&mut changes, &sessions).await?;
+        self.end_piece(changes, &piece, is_all).await
+    }
+
+    async fn end_piece(
+        &self,
+        mut changes: Changes,
+        piece: &Piece,
+        is_all: bool,
+    ) -> Result<Left, CatalogError> {
         if is_all {
             drop_unused(&mut changes, sql(UNUSED)).await?;
         }
@@ -139,126 +196,16 @@ impl Catalog {
     }
 }
 
-const GOING_SESSIONS: &str =
-    "select sessions.id from sessions join agents on agents.id = sessions.agent_id
-        join workspaces on workspaces.id = agents.workspace_id
-    where sweeping_ms is not null and store_id = $1 and agents.gone_ms is null
-    order by sweeping_ms limit $2";
-const GOING_AGENTS: &str =
-    "select agents.id from agents join workspaces on workspaces.id = agents.workspace_id
-    where agents.gone_ms is not null and store_id = $1 and workspaces.gone_ms is null
+/// From what is going, in its order, however much is there that is not; what goes with its agent or
+/// its workspace has no reason of its own, and is not found.
+pub(super) const GOING_SESSIONS: &str = "select sessions.id
+    from sessions cross join agents cross join workspaces
+    where sessions.gone_ms is not null and agents.id = sessions.agent_id
+        and workspaces.id = agents.workspace_id and store_id = $1 and agents.gone_ms is null
+    order by sessions.gone_ms limit $2";
+pub(super) const GOING_AGENTS: &str = "select agents.id from agents cross join workspaces
+    where agents.gone_why is not null and workspaces.id = agents.workspace_id
+        and store_id = $1 and workspaces.gone_ms is null
     order by agents.gone_ms limit $2";
-const GOING_WORKSPACES: &str = "select id from workspaces
-    where gone_ms is not null and store_id = $1 order by gone_ms limit $2";
-
-/// What one transaction removes.
-struct Piece {
-    removed: u64,
-    /// How many rows it may still remove, and how many turns: those are large.
-    rows: u64,
-    turns: u64,
-}
-
-impl Piece {
-    fn new() -> Self {
-        Self { removed: 0, rows: ROWS_SWEPT_MAX, turns: TURNS_SWEPT_MAX }
-    }
-
-    /// Removes something with what belongs to it, if there is room for all; whether there was.
-    async fn take(&mut self, changes: &mut Changes, what: Removable) -> Result<bool, CatalogError> {
-        let (table, id) = what.table();
-        match what {
-            Removable::Session(_) => {
-                for some in [SOME_EVENTS, SOME_FIRINGS] {
-                    if !self.rows_of(changes, some, id).await? {
-                        return Ok(false);
-                    }
-                }
-                // How many rows a cascade takes along, SQLite does not say.
-                let turns = sql(COUNT_TURNS).bind(id).bind(self.turns);
-                let (turns,): (u64,) = changes.rows(turns).await?.one()?;
-                changes.execute(sql(SOME_TURNS).bind(id).bind(self.turns)).await?;
-                self.removed += turns;
-                self.turns -= turns;
-                if self.turns == 0 {
-                    return Ok(false);
-                }
-            }
-            Removable::Agent(_) => {
-                let below = |id| Removable::Session(SessionId(id));
-                if !Box::pin(self.all_below(changes, SESSIONS_BELOW, id, below)).await? {
-                    return Ok(false);
-                }
-            }
-            Removable::Workspace(_) => {
-                let below = |id| Removable::Agent(AgentId(id));
-                if !Box::pin(self.all_below(changes, AGENTS_BELOW, id, below)).await? {
-                    return Ok(false);
-                }
-                for some in [SOME_RECEIPTS, SOME_QUESTIONS, SOME_SKILL_FILES] {
-                    if !self.rows_of(changes, some, id).await? {
-                        return Ok(false);
-                    }
-                }
-            }
-        }
-        let removed = changes.execute(sql(table.delete).bind(id)).await?;
-        self.removed += removed;
-        self.rows = self.rows.saturating_sub(PLACE_SWEPT_ROWS);
-        Ok(true)
-    }
-
-    /// Removes rows of something; whether there was room for all of them.
-    async fn rows_of(
-        &mut self,
-        changes: &mut Changes,
-        some: &'static str,
-        id: Uuid,
-    ) -> Result<bool, CatalogError> {
-        let removed = changes.execute(sql(some).bind(id).bind(self.rows)).await?;
-        self.removed += removed;
-        self.rows -= removed;
-        Ok(self.rows > 0)
-    }
-
-    /// Removes what is below something, one after the other; whether that was all.
-    async fn all_below(
-        &mut self,
-        changes: &mut Changes,
-        below: &'static str,
-        id: Uuid,
-        what: fn(Uuid) -> Removable,
-    ) -> Result<bool, CatalogError> {
-        while self.rows > 0 {
-            let next = changes.rows(sql(below).bind(id)).await?.first()?;
-            let Some((next,)) = next else { return Ok(true) };
-            if !self.take(changes, what(next)).await? {
-                return Ok(false);
-            }
-        }
-        Ok(false)
-    }
-}
-
-const SOME_EVENTS: &str = "delete from events where session_id = $1 and number in
-    (select number from events where session_id = $1 order by number limit $2)";
-const SOME_FIRINGS: &str = "delete from trigger_firings where (wakeup_id, due_ms) in
-    (select wakeup_id, due_ms from trigger_firings where session_id = $1 limit $2)";
-const COUNT_TURNS: &str = "select count(*) from
-    (select id from turns where session_id = $1 limit $2) as counted";
-/// With what belongs to them. The last ones first: an answer goes with its question, and answers that
-/// ask again may be more than a cascade is deep.
-const SOME_TURNS: &str = "delete from turns where id in
-    (select id from turns where session_id = $1 order by position desc limit $2)";
-const SOME_RECEIPTS: &str = "delete from promotions where id in
-    (select id from promotions where workspace_id = $1 order by id limit $2)";
-const SOME_QUESTIONS: &str = "delete from settled_questions where turn_id in
-    (select turn_id from settled_questions where workspace_id = $1 order by turn_id limit $2)";
-const SOME_SKILL_FILES: &str = "delete from skill_version_files where (version_id, path) in
-    (select version_id, path from skill_version_files
-    where version_id in (select id from skill_versions where workspace_id = $1) limit $2)";
-/// In the order of an index: to sort all of them for each one would take the square of their number.
-const SESSIONS_BELOW: &str =
-    "select id from sessions where agent_id = $1 order by name limit 1 for update";
-const AGENTS_BELOW: &str =
-    "select id from agents where workspace_id = $1 order by name limit 1 for update";
+pub(super) const GOING_WORKSPACES: &str = "select id from workspaces
+    where store_id = $1 and gone_ms is not null order by gone_ms limit $2";

@@ -20,6 +20,7 @@ mod races;
 mod retention;
 mod rows;
 mod skills;
+mod sweeping;
 mod turns;
 mod upgrade;
 mod wakeups;

@@ -12,6 +12,7 @@ use super::preview::{Preview, foresee};
 use crate::catalog::{Catalog, CatalogError, DeletionRecord, Left, Removable, Tally};
 use crate::limits::{
     CATALOG_PAGE_ROWS_MAX, DELETION_LEASE_MS, SESSIONS_WALKED_MAX, SWEEP_STEPS_MAX, SWEEP_WALK_MS,
+    SWEPT_AT_ONCE_MAX,
 };
 use crate::scope::SessionId;
 use crate::space::{Emptied, Emptying, Ledger, Proof, Storage};
@@ -132,16 +133,33 @@ impl Sweeper {
         let going = self.0.catalog.going().await;
         let Some(going) = tick.told(going, "what is going is not known") else { return };
         tick.is_full |= going.len() >= CATALOG_PAGE_ROWS_MAX as usize;
+        let (mut sessions, mut others) = (Vec::new(), Vec::new());
         for what in going {
-            self.finish(what, tick).await;
+            match what {
+                Removable::Session(session) => sessions.push(session),
+                Removable::Agent(_) | Removable::Workspace(_) => others.push(what),
+            }
+        }
+        self.finish_sessions(&sessions, tick).await;
+        for what in others {
+            self.finish(tick, || self.0.catalog.sweep_going(what)).await;
         }
     }
 
-    /// Removes the rows of something, so many at a time, and then itself.
-    async fn finish(&self, what: Removable, tick: &mut Tick) {
+    async fn finish_sessions(&self, sessions: &[SessionId], tick: &mut Tick) {
+        for some in sessions.chunks(SWEPT_AT_ONCE_MAX as usize) {
+            self.finish(tick, || self.0.catalog.sweep_sessions(some)).await;
+        }
+    }
+
+    /// Removes rows, so many at a time, until there are no more.
+    async fn finish<F>(&self, tick: &mut Tick, sweep: impl Fn() -> F)
+    where
+        F: Future<Output = Result<Left, CatalogError>>,
+    {
         loop {
-            let left = self.0.catalog.sweep_going(what).await;
-            let Some(left) = tick.told(left, "rows of what goes are still there") else { return };
+            let left = tick.told(sweep().await, "rows of what goes are still there");
+            let Some(left) = left else { return };
             tick.rows += left.removed();
             self.0.observer.swept("session_rows", left.removed());
             if let Left::Nothing(_) = left {
@@ -178,26 +196,28 @@ impl Sweeper {
         let page = foresee(catalog, settled, &preview).await?;
         tick.examined += page.fates.len() as u64;
         let now_ms = settled.now_ms();
+        let mut gone = Vec::new();
         for fate in page.fates {
-            if fate.verdict.by(now_ms).is_some() {
-                self.sweep(fate.facts.session, tick).await;
+            if fate.verdict.by(now_ms).is_some() && self.begin(fate.facts.session, tick).await {
+                gone.push(fate.facts.session);
             }
         }
+        self.finish_sessions(&gone, tick).await;
         let is_more = page.next.is_some();
         catalog.note_swept_up_to(&page.next.unwrap_or_default()).await?;
         Ok(is_more)
     }
 
-    /// Sweeps a session, if it is still to go.
-    async fn sweep(&self, session: SessionId, tick: &mut Tick) {
+    /// Begins to sweep a session; whether it is still to go.
+    async fn begin(&self, session: SessionId, tick: &mut Tick) -> bool {
         let begun = self.0.catalog.begin_sweep(session, &self.0.settled).await;
         let Some(Some(why)) = tick.told(begun, "a session that is to go is still there") else {
-            return;
+            return false;
         };
         tracing::info!(%session, why = why.as_str(), "a session goes");
         tick.sessions += 1;
         self.0.observer.swept("sessions", 1);
-        self.finish(Removable::Session(session), tick).await;
+        true
     }
 
     /// Rows that go by themselves.

@@ -230,6 +230,14 @@ pub(in super::super) mod fuse {
             FUSE.take().is_some_and(|fuse| fuse.0.load(Ordering::Relaxed) < 0)
         }
 
+        /// Counts the statements of this thread's transactions while something is done.
+        pub(in super::super::super) async fn counted<T>(work: impl Future<Output = T>) -> (T, i64) {
+            Self::light(i64::MAX);
+            let done = work.await;
+            let left = FUSE.take().map_or(0, |fuse| fuse.0.load(Ordering::Relaxed));
+            (done, i64::MAX - left)
+        }
+
         pub(super) fn of_this_thread() -> Option<Self> {
             FUSE.with_borrow(Clone::clone)
         }

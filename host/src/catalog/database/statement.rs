@@ -52,6 +52,15 @@ impl<'a> Statement<'a> {
         self
     }
 
+    /// So many next values: `{ids}` in the text becomes their places.
+    pub(in super::super) fn bind_all<T: Copy + Into<Value<'a>>>(mut self, values: &[T]) -> Self {
+        let places = (self.values.len() + 1..).take(values.len()).map(|at| format!("${at}"));
+        let places = places.collect::<Vec<_>>().join(", ");
+        self.sql = self.sql.replace("{ids}", &places).into();
+        self.values.extend(values.iter().map(|value| (*value).into()));
+        self
+    }
+
     pub(super) fn sqlite(self) -> Query<'static, Sqlite, SqliteArguments> {
         let persistent = self.is_written_out();
         let query = sqlx::query(AssertSqlSafe(without_locks(self.sql)));
@@ -209,6 +218,15 @@ mod tests {
             prop_assert!(!joined.contains('\0'));
             prop_assert_eq!(unescaped(joined), format!("{one}{other}"));
         }
+    }
+
+    #[test]
+    fn a_list_stands_behind_what_is_bound() {
+        let some = sql("select $1 where id in ({ids})").bind(1_u64).bind_all(&[5_u64, 6, 7]);
+        assert_eq!(
+            (some.sql.as_ref(), some.values.len()),
+            ("select $1 where id in ($2, $3, $4)", 4)
+        );
     }
 
     #[test]

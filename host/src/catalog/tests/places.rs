@@ -130,6 +130,8 @@ on_both! {
         assert_eq!(catalog.workspaces(Page::ALL).await.unwrap(), []);
         assert_eq!(catalog.agents(workspace, Page::ALL).await.unwrap(), []);
         assert_eq!(catalog.sessions(agent, None, Page::ALL).await.unwrap(), []);
+        assert_eq!(catalog.agent(workspace, &name("clerk")).await.unwrap(), None);
+        assert_eq!(catalog.session(agent, &name("monday")).await.unwrap(), None);
         assert_eq!(catalog.platform_workspace().await.unwrap(), None);
         for refused in [
             catalog.make_agent(workspace, &name("late")).await.map(|_| ()),
