@@ -2,9 +2,11 @@
 //! session goes, and go with their workspace.
 
 use super::database::{Changes, Row, sql};
+use super::rows::left;
+use super::sweeping::Left;
 use super::turn::TurnId;
-use super::{Catalog, CatalogError};
-use crate::limits::{LISTED_TEXT_CHARACTERS_MAX, TURNS_PAGE_MAX};
+use super::{Catalog, CatalogError, Label};
+use crate::limits::{LISTED_TEXT_CHARACTERS_MAX, ROWS_SWEPT_MAX, TURNS_PAGE_MAX};
 use crate::scope::{AgentId, SessionId, WorkspaceId};
 
 /// A question that was answered, or taken back.
@@ -46,7 +48,41 @@ impl Catalog {
         let list = sql(list).bind(workspace).bind(last).bind(limit.min(TURNS_PAGE_MAX));
         self.database.rows(list.bind(LISTED_TEXT_CHARACTERS_MAX)).await?.map(settled)
     }
+
+    /// Agents with settled questions of sessions that a subject opened and that are gone.
+    ///
+    /// # Errors
+    /// [`CatalogError::Unavailable`].
+    pub async fn agents_with_questions_of(
+        &self,
+        workspace: WorkspaceId,
+        opener: &Label,
+    ) -> Result<Vec<AgentId>, CatalogError> {
+        let list = sql(["select distinct agent_id ", OF_GONE].concat());
+        let list = list.bind(workspace).bind(opener.as_str());
+        let agents: Vec<(AgentId,)> = self.database.rows(list).await?.all()?;
+        Ok(agents.into_iter().map(|(agent,)| agent).collect())
+    }
+
+    /// Forgets settled questions of sessions of an agent that a subject opened and that are gone;
+    /// those of the others go with them. A thousand at a time.
+    ///
+    /// # Errors
+    /// [`CatalogError::Unavailable`].
+    pub async fn forget_questions_of(
+        &self,
+        (workspace, agent): (WorkspaceId, AgentId),
+        opener: &Label,
+    ) -> Result<Left, CatalogError> {
+        let forget = "delete from settled_questions where turn_id in (select turn_id ";
+        let forget = sql([forget, OF_GONE, " and agent_id = $3 limit $4)"].concat());
+        let forget = forget.bind(workspace).bind(opener.as_str()).bind(agent);
+        Ok(left(self.database.execute(forget.bind(ROWS_SWEPT_MAX)).await?))
+    }
 }
+
+const OF_GONE: &str = "from settled_questions where workspace_id = $1 and opened_by = $2
+    and not exists (select 1 from sessions where sessions.id = settled_questions.session_id)";
 
 /// Keeps a question that was just settled, with what the turn that settled it was told.
 pub(super) async fn keep_question(
@@ -57,10 +93,10 @@ pub(super) async fn keep_question(
 ) -> Result<(), CatalogError> {
     let keep =
         "insert into settled_questions (turn_id, workspace_id, agent_id, session_id, question,
-            answer, asked_ms, settled_ms)
+            answer, asked_ms, settled_ms, opened_by)
         select asked.id, agents.workspace_id, agents.id, sessions.id, asked.question,
             (select answer from turns where turns.id = $2),
-            coalesce(asked.ended_ms, asked.queued_ms), $3
+            coalesce(asked.ended_ms, asked.queued_ms), $3, sessions.opened_by
         from turns as asked join sessions on sessions.id = asked.session_id
         join agents on agents.id = sessions.agent_id
         where asked.id = $1 and asked.question is not null

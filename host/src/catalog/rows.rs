@@ -143,6 +143,6 @@ async fn remove_pieces(
 }
 
 /// What is left after so many were removed that as many may be removed at once.
-fn left(removed: u64) -> Left {
+pub(super) fn left(removed: u64) -> Left {
     if removed >= ROWS_SWEPT_MAX { Left::More(removed) } else { Left::Nothing(removed) }
 }

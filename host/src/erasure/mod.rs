@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::catalog::{
-    Blocked, Catalog, CatalogError, DeletionRecord, Erasure, ErasureId, ErasurePart, Reason,
+    Blocked, Catalog, CatalogError, DeletionRecord, Erasure, ErasureId, ErasurePart, Left, Reason,
     Removable, Removal,
 };
 use crate::clock::Clock;
@@ -175,6 +175,23 @@ impl Eraser {
             };
             // A hold is for a person to lift; a turn ends by itself.
             blocked = if blocked == Some(Blocked::Held) { blocked } else { stands.or(blocked) };
+        }
+        Ok(self.forget_questions(erasure).await?.or(blocked))
+    }
+
+    /// Forgets what the subject was asked in sessions that went before, and are no part of it; or
+    /// says what stands in the way.
+    async fn forget_questions(&self, erasure: &Erasure) -> Result<Option<Blocked>, CatalogError> {
+        let Some(subject) = &erasure.subject else { return Ok(None) };
+        let mut blocked = None;
+        let workspace = erasure.workspace;
+        for agent in self.catalog.agents_with_questions_of(workspace, subject).await? {
+            if self.is_held(Deletion::Agent(workspace, agent)).await? {
+                blocked = Some(Blocked::Held);
+                continue;
+            }
+            let of = (workspace, agent);
+            while let Left::More(_) = self.catalog.forget_questions_of(of, subject).await? {}
         }
         Ok(blocked)
     }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bailiwick::catalog::{
-    AskErasure, Blocked, Catalog, CatalogError, CatalogLocation, CatalogOptions, Enqueue, Erasure,
-    ErasureId, Label, Name, Promoter, SettingsOf, TurnState,
+    AskErasure, Blocked, Catalog, CatalogError, CatalogLocation, CatalogOptions, Ending, Enqueue,
+    Erasure, ErasureId, Finish, Label, Name, Promoter, SettingsOf, TurnState,
 };
 use bailiwick::clock::Clock;
 use bailiwick::erasure::Eraser;
@@ -241,6 +241,47 @@ async fn a_subjects_sessions_are_erased() {
             assert!(world.left(Deletion::Session(workspace, agent, session)).await > 0);
             assert!(world.catalog.session_by_id(session).await.unwrap().is_some());
         }
+    }
+}
+
+/// What a subject was asked and answered goes as well where his session went before, by its age or by
+/// hand; what others were asked stays.
+#[tokio::test]
+async fn questions_of_a_subjects_gone_sessions_are_erased() {
+    for world in World::on_both().await {
+        let (workspace, agent) = world.agent("acme", "clerk").await;
+        let catalog = &world.catalog;
+        for (called, opener) in [("one", "ann"), ("two", "ann"), ("three", "anne")] {
+            let session = world.session((workspace, agent), called, opener).await;
+            world.turn(workspace, session).await;
+            let lease = catalog.claim("host", 1).await.unwrap()[0].lease;
+            let ending = Ending::Asked { question: opener.to_owned(), component: None };
+            let (wakes, events, invoked) = (Vec::new(), Vec::new(), Vec::new());
+            let asks = Finish { ending, said: String::new(), wakes, events, invoked };
+            catalog.finish_turn(lease, &asks).await.unwrap();
+            catalog.cancel(lease.turn).await.unwrap();
+            if called != "two" {
+                catalog.remove_session(session).await.unwrap();
+            }
+        }
+        let asked = async || {
+            let settled = catalog.settled_questions(workspace, None, 10).await.unwrap();
+            settled.into_iter().map(|settled| settled.question).collect::<Vec<_>>()
+        };
+        assert_eq!(asked().await, ["anne", "ann", "ann"]);
+        let held = json!({ "retention_hold": { "value": true } });
+        let of = SettingsOf::Agent(agent);
+        catalog.put_settings(of, &held).await.unwrap();
+        let id = world.ask(workspace, Some("ann")).await;
+        world.go_on().await;
+        assert_eq!(world.erasure(id).await.blocked, Some(Blocked::Held));
+        assert_eq!(asked().await, ["anne", "ann", "ann"]);
+        catalog.put_settings(of, &json!({})).await.unwrap();
+        world.go_on().await;
+        assert_eq!(asked().await, ["anne"]);
+        world.pass(LEASE_MS);
+        world.go_on().await;
+        world.receipt(id).await;
     }
 }
 
