@@ -214,7 +214,9 @@ pub const SWEPT_AT_ONCE_MAX: u32 = 250;
 /// Bytes of the turns that one transaction of a sweep removes, at most, but for the last of them: each
 /// may have texts of several megabytes.
 pub const TURN_BYTES_SWEPT_MAX: u64 = 16 << 20;
-/// How long a sweep of rows rests between two transactions, at most, in milliseconds: it does so for
+/// Sessions that one transaction of a sweep asks about and begins with, at most.
+pub const SWEEPS_BEGUN_AT_ONCE: usize = 50;
+/// How long a sweep rests between two transactions, at most, in milliseconds: it does so for
 /// as long as the first one took, where others could not write meanwhile.
 pub const SWEEP_PAUSE_MS_MAX: u64 = 100;
 /// Transactions that remove rows of what was deleted before whoever asked is answered, at most: the

@@ -11,7 +11,6 @@ use super::deletions::say_why;
 use super::ending::{UNUSED, drop_unused};
 use super::facts::Judge;
 use super::places::SESSIONS;
-use super::session::lock;
 use super::watch::Topic;
 use super::{Catalog, CatalogError, Reason, Removable, Walk};
 use crate::limits::{CATALOG_PAGE_ROWS_MAX, SWEEP_PAUSE_MS_MAX};
@@ -52,27 +51,49 @@ impl Catalog {
         session: SessionId,
         judge: &dyn Judge,
     ) -> Result<Option<Reason>, CatalogError> {
-        self.undone.retried(|| self.try_begin_sweep(session, judge)).await
+        let begun = self.begin_sweeps(&[session], judge).await?;
+        Ok(begun.first().map(|(_, why)| *why))
     }
 
-    async fn try_begin_sweep(
+    /// Begins to sweep those of some sessions that are to go, as [`Self::begin_sweep`] does, in one
+    /// transaction; which, and why.
+    ///
+    /// # Errors
+    /// [`CatalogError::Unavailable`].
+    pub async fn begin_sweeps(
         &self,
-        session: SessionId,
+        sessions: &[SessionId],
         judge: &dyn Judge,
-    ) -> Result<Option<Reason>, CatalogError> {
+    ) -> Result<Vec<(SessionId, Reason)>, CatalogError> {
+        let began = Instant::now();
+        let begun = self.undone.retried(|| self.try_begin_sweeps(sessions, judge)).await?;
+        self.give_way(began).await;
+        Ok(begun)
+    }
+
+    async fn try_begin_sweeps(
+        &self,
+        sessions: &[SessionId],
+        judge: &dyn Judge,
+    ) -> Result<Vec<(SessionId, Reason)>, CatalogError> {
         let mut changes = self.begin().await?;
-        lock(&mut changes, session).await?;
-        let found = self.facts(&mut changes, session, judge).await?;
-        let Some((facts, settings)) = found else { return Ok(None) };
-        let Some(why) = judge.sentence(&facts, &settings) else { return Ok(None) };
-        let now = self.now();
-        say_why(&mut changes, SESSIONS.say_why, session.0, (why, None), now).await?;
-        for hide in SESSIONS.hide {
-            changes.execute(sql(*hide).bind(session).bind(now)).await?;
+        let lock = sql("select id from sessions where id in ({ids}) order by id for update");
+        changes.lock(lock.bind_all(sessions)).await?;
+        let mut begun = Vec::new();
+        for session in sessions {
+            let found = self.facts(&mut changes, *session, judge).await?;
+            let Some((facts, settings)) = found else { continue };
+            let Some(why) = judge.sentence(&facts, &settings) else { continue };
+            let now = self.now();
+            say_why(&mut changes, SESSIONS.say_why, session.0, (why, None), now).await?;
+            for hide in SESSIONS.hide {
+                changes.execute(sql(*hide).bind(*session).bind(now)).await?;
+            }
+            changes.tell(Topic::Session(*session));
+            begun.push((*session, why));
         }
-        changes.tell(Topic::Session(session));
         self.commit(changes).await?;
-        Ok(Some(why))
+        Ok(begun)
     }
 
     /// What of this store is going, sessions first, and those first that have been so for longest: at
@@ -143,10 +164,14 @@ impl Catalog {
         let began = Instant::now();
         let left = self.undone.retried(piece).await?;
         if let Left::More(_) = left {
-            let pause = began.elapsed().min(Duration::from_millis(SWEEP_PAUSE_MS_MAX));
-            self.database.give_way(pause).await;
+            self.give_way(began).await;
         }
         Ok(left)
+    }
+
+    async fn give_way(&self, began: Instant) {
+        let pause = began.elapsed().min(Duration::from_millis(SWEEP_PAUSE_MS_MAX));
+        self.database.give_way(pause).await;
     }
 
     async fn try_sweep_sessions(&self, sessions: &[SessionId]) -> Result<Left, CatalogError> {

@@ -12,7 +12,7 @@ use super::preview::{Preview, foresee};
 use crate::catalog::{Catalog, CatalogError, DeletionRecord, Left, Removable, Tally};
 use crate::limits::{
     CATALOG_PAGE_ROWS_MAX, DELETION_LEASE_MS, SESSIONS_WALKED_MAX, SWEEP_STEPS_MAX, SWEEP_WALK_MS,
-    SWEPT_AT_ONCE_MAX,
+    SWEEPS_BEGUN_AT_ONCE, SWEPT_AT_ONCE_MAX,
 };
 use crate::scope::SessionId;
 use crate::space::{Emptied, Emptying, Ledger, Proof, Storage};
@@ -196,28 +196,28 @@ impl Sweeper {
         let page = foresee(catalog, settled, &preview).await?;
         tick.examined += page.fates.len() as u64;
         let now_ms = settled.now_ms();
-        let mut gone = Vec::new();
-        for fate in page.fates {
-            if fate.verdict.by(now_ms).is_some() && self.begin(fate.facts.session, tick).await {
-                gone.push(fate.facts.session);
-            }
+        let over = page.fates.iter().filter(|fate| fate.verdict.by(now_ms).is_some());
+        let over: Vec<_> = over.map(|fate| fate.facts.session).collect();
+        let mut begun = Vec::new();
+        for some in over.chunks(SWEEPS_BEGUN_AT_ONCE) {
+            begun.extend(self.begin(some, tick).await);
         }
-        self.finish_sessions(&gone, tick).await;
+        self.finish_sessions(&begun, tick).await;
         let is_more = page.next.is_some();
         catalog.note_swept_up_to(&page.next.unwrap_or_default()).await?;
         Ok(is_more)
     }
 
-    /// Begins to sweep a session; whether it is still to go.
-    async fn begin(&self, session: SessionId, tick: &mut Tick) -> bool {
-        let begun = self.0.catalog.begin_sweep(session, &self.0.settled).await;
-        let Some(Some(why)) = tick.told(begun, "a session that is to go is still there") else {
-            return false;
-        };
-        tracing::info!(%session, why = why.as_str(), "a session goes");
-        tick.sessions += 1;
-        self.0.observer.swept("sessions", 1);
-        true
+    /// Begins to sweep those of some sessions that are still to go; which.
+    async fn begin(&self, sessions: &[SessionId], tick: &mut Tick) -> Vec<SessionId> {
+        let begun = self.0.catalog.begin_sweeps(sessions, &self.0.settled).await;
+        let begun = tick.told(begun, "sessions that are to go are still there").unwrap_or_default();
+        for (session, why) in &begun {
+            tracing::info!(%session, why = why.as_str(), "a session goes");
+        }
+        tick.sessions += begun.len() as u64;
+        self.0.observer.swept("sessions", begun.len() as u64);
+        begun.into_iter().map(|(session, _)| session).collect()
     }
 
     /// Rows that go by themselves.

@@ -164,10 +164,11 @@ on_both! {
         let finish = Finish { invoked: vec![invoked], ..replied() };
         catalog.finish_turn(lease, &finish).await.unwrap();
         let judge = retention::Ruthless::default();
-        for session in &sessions {
-            assert!(catalog.begin_sweep(*session, &judge).await.unwrap().is_some());
-        }
+        catalog.hold_session(stays).await.unwrap();
         sessions.push(stays);
+        let begun = catalog.begin_sweeps(&sessions, &judge).await.unwrap();
+        let begun: Vec<_> = begun.into_iter().map(|(session, _)| session).collect();
+        assert_eq!(begun, sessions[..sessions.len() - 1]);
         let (rows, transactions, _) = sweep(|| catalog.sweep_sessions(&sessions)).await;
         assert!(rows > 59 * 10 + 1_801 && transactions <= 8, "{rows} in {transactions}");
         assert_eq!(sweep(|| catalog.sweep_sessions(&sessions)).await.0, 0);
