@@ -95,6 +95,9 @@ pub const FOLDER_READ_BYTES_MAX: u32 = 1 << 20;
 pub const FOLDER_MOVED_MAX: usize = 1_000;
 /// Times, and folders that may have become empty, that a turn remembers, of each.
 pub const FOLDER_NOTES_MAX: usize = 10_000;
+/// Names that are listed at a time of a folder that is read as a stream: a guest may have many of
+/// those open.
+pub const LISTING_PAGE_FILES: u32 = 256;
 /// Longest path that a guest names a place in a folder by, in bytes.
 pub const FOLDER_PATH_BYTES_MAX: usize = 4 << 10;
 /// Longest input and longest reply of a turn, in bytes.

@@ -78,7 +78,7 @@ enum Task {
         #[arg(last = true)]
         filter: Vec<String>,
     },
-    /// Runs the filesystem tests of the public suite of WASI 0.1 over scopes as folders.
+    /// Runs the tests of the public suite of WASI 0.1 and 0.3 over scopes as folders.
     WasiTestsuite {
         /// A checkout of github.com/WebAssembly/wasi-testsuite, of its branch
         /// `prod/testsuite-base`.

@@ -13,12 +13,14 @@ use crate::test::TEST;
 /// Runs the programs of a checkout of <https://github.com/WebAssembly/wasi-testsuite> that has them
 /// built: one of its branch `prod/testsuite-base`.
 pub(crate) fn check(places: &Places, checkout: &Path) -> Result<()> {
-    let programs = checkout.join("tests/rust/testsuite/wasm32-wasip1");
-    if !programs.is_dir() {
-        bail!(
-            "there are no programs in {}: check out the branch `prod/testsuite-base`",
-            programs.display()
-        );
+    for wasi in ["wasm32-wasip1", "wasm32-wasip3"] {
+        let programs = checkout.join("tests/rust/testsuite").join(wasi);
+        if !programs.is_dir() {
+            bail!(
+                "there are no programs in {}: check out the branch `prod/testsuite-base`",
+                programs.display()
+            );
+        }
     }
     let guests = guests::build(places)?;
     servers::ensure(&places.tools)?;

@@ -9,10 +9,11 @@ use wit_bindgen_core::{Files, WorldGenerator};
 use wit_bindgen_rust::{Opts, WithOption};
 
 /// A contract, its world, and where the bindings of it are.
-const BINDINGS: [(&str, &str, &str); 5] = [
+const BINDINGS: [(&str, &str, &str); 6] = [
     ("wit", "agent", "guest-sdk/rust/src/bindings.rs"),
     ("wit", "async-agent", "guest-sdk/rust/src/tasks/bindings.rs"),
     ("host/test-guests/command/wit", "command", "host/test-guests/command/src/bindings.rs"),
+    ("host/wit-wasi-3", "tested", "host/test-guests/folders-async/src/bindings.rs"),
     ("benches/guests/bench-peers/wit", "peers", "benches/guests/bench-peers/src/bindings.rs"),
     ("host/test-guests/command/wit", "output", "host/test-guests/printing/src/bindings.rs"),
 ];

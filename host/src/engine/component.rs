@@ -9,6 +9,7 @@ use wasmtime_wasi::p2::bindings::CommandPre;
 
 use super::bindings::AgentPre;
 use super::bindings::exports::bailiwick::agent::turn as contract;
+use super::folders::ProgramPre;
 use super::state::TurnState;
 use super::tasks::{AsyncAgentPre, async_turn};
 use crate::limits::COMPONENT_BYTES_MAX;
@@ -25,7 +26,7 @@ impl Component {
     /// Whether it may use its scopes as folders.
     pub fn has_folders(&self) -> bool {
         let imports = names(self.guest().compiled()).0;
-        imports.iter().any(|name| name.starts_with("wasi:filesystem/preopens@0.2"))
+        imports.iter().any(|name| FOLDERS.iter().any(|folders| name.starts_with(folders)))
     }
 }
 
@@ -35,6 +36,7 @@ impl std::fmt::Debug for Component {
             Guest::Turn(_) => "Component(turn)",
             Guest::AsyncTurn(_) => "Component(async turn)",
             Guest::Command(_) => "Component(command)",
+            Guest::AsyncCommand(_) => "Component(async command)",
         })
     }
 }
@@ -45,8 +47,10 @@ pub(super) enum Guest {
     Turn(AgentPre<TurnState>),
     /// It exports `bailiwick:agent/async-turn`.
     AsyncTurn(AsyncAgentPre<TurnState>),
-    /// It exports `wasi:cli/run`.
+    /// It exports `wasi:cli/run` 0.2.
     Command(CommandPre<TurnState>),
+    /// It exports `wasi:cli/run` 0.3.
+    AsyncCommand(ProgramPre<TurnState>),
 }
 
 impl Guest {
@@ -55,6 +59,7 @@ impl Guest {
             Self::Turn(guest) => guest.instance_pre().component(),
             Self::AsyncTurn(guest) => guest.instance_pre().component(),
             Self::Command(guest) => guest.instance_pre().component(),
+            Self::AsyncCommand(guest) => guest.instance_pre().component(),
         }
     }
 
@@ -64,12 +69,17 @@ impl Guest {
             Self::Turn(guest) => guest.engine(),
             Self::AsyncTurn(guest) => guest.engine(),
             Self::Command(guest) => guest.engine(),
+            Self::AsyncCommand(guest) => guest.engine(),
         }
     }
 }
 
 const TURN: &str = "bailiwick:agent/turn";
 const ASYNC_TURN: &str = "bailiwick:agent/async-turn";
+const RUN: &str = "wasi:cli/run@0.2";
+const ASYNC_RUN: &str = "wasi:cli/run@0.3";
+/// What imports folders.
+const FOLDERS: [&str; 2] = ["wasi:filesystem/preopens@0.2", "wasi:filesystem/preopens@0.3"];
 
 /// Why there is no guest in some bytes.
 #[derive(Debug, thiserror::Error)]
@@ -82,31 +92,35 @@ pub enum LoadError {
     Host(anyhow::Error),
 }
 
-/// Whether the calls of this component may overlap: whether it exports a turn for that. What is
-/// no whole component does not.
+/// Whether the calls of this component may overlap: whether it exports a turn for that, or a
+/// program and no turn. What is no whole component does not.
 pub(super) fn has_overlapping_calls(bytes: &[u8]) -> bool {
+    let exports = export_names(bytes);
+    let has = |start: &str| exports.iter().any(|name| name.starts_with(start));
+    has(ASYNC_TURN) || (has(ASYNC_RUN) && !has(TURN))
+}
+
+/// What some bytes export, as far as they are a component.
+fn export_names(bytes: &[u8]) -> Vec<&str> {
     let mut parser = Parser::new(0);
-    let mut rest = bytes;
+    let (mut names, mut rest) = (Vec::new(), bytes);
     while let Ok(Chunk::Parsed { consumed, payload }) = parser.parse(rest, true) {
         rest = &rest[consumed..];
         match payload {
             // What is inside exports nothing of its own to the host.
             Payload::ModuleSection { unchecked_range: inside, .. }
             | Payload::ComponentSection { unchecked_range: inside, .. } => {
-                let Some(after) = rest.get(inside.end - inside.start..) else { return false };
+                let Some(after) = rest.get(inside.end - inside.start..) else { break };
                 rest = after;
             }
             Payload::ComponentExportSection(exports) => {
-                let is_async_turn = |name: &str| name.starts_with(ASYNC_TURN);
-                if exports.into_iter().flatten().any(|export| is_async_turn(export.name.name)) {
-                    return true;
-                }
+                names.extend(exports.into_iter().flatten().map(|export| export.name.name));
             }
-            Payload::End(_) => return false,
+            Payload::End(_) => break,
             _ => {}
         }
     }
-    false
+    names
 }
 
 /// Refuses what cannot be a component before a compiler sees it.
@@ -160,7 +174,7 @@ pub(super) fn corrupt(error: &wasmtime::Error) -> LoadError {
     let cause = error.root_cause().to_string();
     let cause = printable(cause.lines().next().unwrap_or_default());
     if cause.contains("component model async feature") {
-        let sentence = "it uses the asynchronous features of the component model, which are for guests that export `bailiwick:agent/async-turn@0.1.0`: export that, or build it for synchronous calls (with componentize-qjs: `--sync`)";
+        let sentence = "it uses the asynchronous features of the component model, which are for guests that export `bailiwick:agent/async-turn@0.1.0` or `wasi:cli/run@0.3.0`: export one of these, or build it for synchronous calls (with componentize-qjs: `--sync`)";
         return LoadError::Unfit(sentence.to_owned());
     }
     LoadError::Unfit(format!(
@@ -202,12 +216,17 @@ fn guest(linked: InstancePre<TurnState>) -> Result<Guest, LoadError> {
             .map_err(known)?;
         return AgentPre::new(linked).map(Guest::Turn).map_err(known);
     }
-    if let Some(name) = exported("wasi:cli/run@0.2") {
+    if let Some(name) = exported(ASYNC_RUN) {
+        let known = |error| unfit(name, "wasi:cli/run@0.3.0", error);
+        check_run::<(), (Result<(), ()>,)>(component, name).map_err(known)?;
+        return ProgramPre::new(linked).map(Guest::AsyncCommand).map_err(known);
+    }
+    if let Some(name) = exported(RUN) {
         let known = |error| unfit(name, "wasi:cli/run@0.2", error);
         check_run::<(), (Result<(), ()>,)>(component, name).map_err(known)?;
         return CommandPre::new(linked).map(Guest::Command).map_err(known);
     }
-    let sentence = "it exports none of `bailiwick:agent/turn@0.1.0`, `bailiwick:agent/async-turn@0.1.0` and `wasi:cli/run@0.2`, one of which a guest needs";
+    let sentence = "it exports none of `bailiwick:agent/turn@0.1.0`, `bailiwick:agent/async-turn@0.1.0`, `wasi:cli/run@0.2` and `wasi:cli/run@0.3`, one of which a guest needs";
     Err(LoadError::Unfit(sentence.to_owned()))
 }
 

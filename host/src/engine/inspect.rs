@@ -23,9 +23,12 @@ pub enum Verdict {
     Turn,
     /// Yes: it exports `bailiwick:agent/async-turn`, and its calls may overlap.
     AsyncTurn,
-    /// Yes: it exports `wasi:cli/run`, with the input on standard input and the reply on
+    /// Yes: it exports `wasi:cli/run` 0.2, with the input on standard input and the reply on
     /// standard output.
     Command,
+    /// Yes: it exports `wasi:cli/run` 0.3, with input and reply as a command's, and its calls may
+    /// overlap.
+    AsyncCommand,
     /// No; the reason, in a sentence.
     Unfit(String),
 }
@@ -54,6 +57,9 @@ impl fmt::Display for Inspection {
             ),
             Verdict::Command => f.write_str(
                 "This host can run it as a command: input on standard input, reply on standard output.",
+            ),
+            Verdict::AsyncCommand => f.write_str(
+                "This host can run it as a command of WASI 0.3: input on standard input, reply on standard output, and its calls may overlap.",
             ),
             Verdict::Unfit(reason) => write!(f, "This host cannot run it: {reason}."),
         }

@@ -5,7 +5,7 @@ use wasmtime::component::{HasSelf, Linker};
 use super::bindings::bailiwick::{agent, storage};
 use super::import::Imports;
 use super::state::TurnState;
-use super::{Allocation, configuration, files, folders, tasks};
+use super::{Allocation, configuration, files, folders, tasks, wasi};
 use crate::limits::Limits;
 
 /// Compiles and links guests of one kind.
@@ -32,6 +32,8 @@ impl Machine {
         let engine = configuration::overlapping()?;
         let mut linker = linker(&engine)?;
         tasks::add_to_linker(&mut linker)?;
+        wasi::add_tasks_to_linker(&mut linker)?;
+        folders::add_tasks_to_linker(&mut linker)?;
         imports.link(&mut linker)?;
         Ok(Self { engine, linker })
     }

@@ -177,6 +177,7 @@ impl Engine {
             Ok(Guest::Turn(_)) => Verdict::Turn,
             Ok(Guest::AsyncTurn(_)) => Verdict::AsyncTurn,
             Ok(Guest::Command(_)) => Verdict::Command,
+            Ok(Guest::AsyncCommand(_)) => Verdict::AsyncCommand,
             Err(error) => Verdict::Unfit(error.to_string()),
         };
         Inspection { imports, exports, verdict }

@@ -13,7 +13,7 @@ use wasmtime::{Store, UpdateDeadline};
 use super::bindings::exports::bailiwick::agent::turn as contract;
 use super::component::Guest;
 use super::ending::host_panicked;
-use super::folders::{Folders, Publish, Unstored};
+use super::folders::{Publish, TurnFolders, Unstored};
 use super::invocations::Invocations;
 use super::journal::Journal;
 use super::limiter::Limiter;
@@ -24,6 +24,9 @@ use super::wasi::{Streams, Wasi};
 use super::{Cancel, Component, Engine, tasks};
 use crate::limits::{HOSTCALL_BYTES_MAX, OVERLAPPING_INSTANCES_MAX, TURN_TEXT_BYTES_MAX};
 use crate::space::Space;
+
+/// Entries that wasmtime keeps for one handle of a guest, at most: of a stream, itself and its ends.
+const ENTRIES_PER_HANDLE: usize = 4;
 
 impl Engine {
     /// Runs one turn of a guest. Whatever it does, this returns: a trap, a limit and a fault of
@@ -86,12 +89,12 @@ impl Engine {
         let turn_ms_max = limits.turn_ms_max.min(request.bounds.turn_ms_max);
         let (limiter, calls) = match component.guest() {
             Guest::Turn(_) | Guest::Command(_) => (limiter, None),
-            Guest::AsyncTurn(_) => (
+            Guest::AsyncTurn(_) | Guest::AsyncCommand(_) => (
                 limiter.with_instances_max(OVERLAPPING_INSTANCES_MAX),
                 Some(Calls::new(limits, self.guest_memory())),
             ),
         };
-        let folders = Folders::new(
+        let folders = TurnFolders::new(
             space.clone(),
             journal.clone(),
             limits,
@@ -119,6 +122,11 @@ impl Engine {
         store.limiter(|state| &mut state.limiter);
         store.set_hostcall_fuel(HOSTCALL_BYTES_MAX);
         store.set_max_component_handles(limits.guest_handles_max);
+        if let Some(table) = store.concurrent_resource_table() {
+            // A stream that a guest hands on from one call of the host to another takes no handle.
+            let entries = limits.guest_handles_max.saturating_mul(ENTRIES_PER_HANDLE);
+            table.set_max_capacity(entries);
+        }
         store.set_epoch_deadline(1);
         store.epoch_deadline_callback(|_| {
             // The executor looks at timers and sockets before it comes back: with a guest that
@@ -184,11 +192,18 @@ impl RunningTurn {
             }
         };
         let state = self.store.data_mut();
-        if state.folders.are_settled() {
-            return state.folders.take_unstored();
+        if state.folders.are_untouched() {
+            return Vec::new();
         }
         let until = state.deadline.max(Instant::now() + state.grace);
-        let finish = AssertUnwindSafe(state.folders.finish(publish, until)).catch_unwind();
+        let finish = async {
+            if let Some(calls) = &state.calls {
+                // What they have in hand, nobody else can store.
+                calls.end(until).await;
+            }
+            state.folders.finish(publish, until).await
+        };
+        let finish = AssertUnwindSafe(finish).catch_unwind();
         finish.await.unwrap_or_else(|panic| {
             host_panicked(&*panic);
             Vec::new()
@@ -202,6 +217,15 @@ impl RunningTurn {
             elapsed_ms: u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX),
             guest_memory_bytes: saturated(state.limiter.memory_bytes()),
             host_calls: state.host_calls,
+        }
+    }
+}
+
+/// What a guest holds goes with its store, and begins nothing by that.
+impl Drop for RunningTurn {
+    fn drop(&mut self) {
+        if let Some(calls) = &self.store.data().calls {
+            calls.close();
         }
     }
 }
@@ -252,6 +276,7 @@ async fn call(
             Ok(Returned::Turn(turn.call_run(store, &request).await?))
         }
         Guest::AsyncTurn(guest) => Ok(Returned::Turn(tasks::call(store, guest, request).await?)),
+        Guest::AsyncCommand(guest) => Ok(Returned::Command(tasks::run(store, guest).await?)),
         Guest::Command(guest) => {
             let guest = guest.instantiate_async(&mut *store).await?;
             Ok(Returned::Command(guest.wasi_cli_run().call_run(store).await?))

@@ -9,7 +9,7 @@ use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtxView, WasiView};
 
 use super::cancel::Cancel;
-use super::folders::Folders;
+use super::folders::TurnFolders;
 use super::import::{Import, Offers};
 use super::invocations::Invocations;
 use super::journal::Journal;
@@ -37,7 +37,7 @@ pub struct TurnState {
     /// What the embedder's imports gave it.
     pub(super) offers: Offers,
     /// Its scopes, as programs see them.
-    pub(super) folders: Folders,
+    pub(super) folders: TurnFolders,
     pub(super) wasi: Wasi,
     pub(super) space: Space,
 }

@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use wasmtime_wasi::WasiCtx;
+use wasmtime::component::Linker;
 use wasmtime_wasi::p2::pipe::MemoryInputPipe;
+use wasmtime_wasi::{WasiCtx, p3};
 
 use super::component::{Component, Guest};
-use super::folders::Folders;
+use super::folders::TurnFolders;
 use super::journal::Journal;
 use super::output::{Collected, LogLines, Output};
+use super::state::TurnState;
 use super::turn::{Level, Request};
 use crate::limits::TURN_TEXT_BYTES_MAX;
 
@@ -17,6 +19,15 @@ const RANDOM_BYTES_MAX: u64 = 1 << 20;
 
 /// What a program finds as its own name.
 const PROGRAM: &str = "guest";
+
+/// Adds what of WASI 0.3 is wasmtime's, to what guests whose calls overlap may import. Sockets are
+/// refused when they are made, as those of 0.2 are.
+pub(super) fn add_tasks_to_linker(linker: &mut Linker<TurnState>) -> wasmtime::Result<()> {
+    p3::cli::add_to_linker(linker)?;
+    p3::clocks::add_to_linker(linker)?;
+    p3::random::add_to_linker(linker)?;
+    p3::sockets::add_to_linker(linker)
+}
 
 /// Where the standard output of a guest goes.
 #[derive(Clone)]
@@ -33,7 +44,9 @@ impl StandardOutput {
             Guest::Turn(_) | Guest::AsyncTurn(_) => {
                 Self::Log(LogLines::new(journal.clone(), Level::Info))
             }
-            Guest::Command(_) => Self::Reply(Collected::new(TURN_TEXT_BYTES_MAX)),
+            Guest::Command(_) | Guest::AsyncCommand(_) => {
+                Self::Reply(Collected::new(TURN_TEXT_BYTES_MAX))
+            }
         }
     }
 }
@@ -77,7 +90,7 @@ pub(super) struct Wasi {
 
 impl Wasi {
     pub(super) fn new(component: &Component, streams: Streams, request: &Request) -> Self {
-        let is_program = matches!(component.guest(), Guest::Command(_));
+        let is_program = matches!(component.guest(), Guest::Command(_) | Guest::AsyncCommand(_));
         let program = is_program.then(|| Program {
             input: request.input.clone(),
             arguments: request.arguments.clone(),
@@ -85,14 +98,14 @@ impl Wasi {
         Self { context: None, streams, program }
     }
 
-    pub(super) fn context(&mut self, folders: &Folders) -> &mut WasiCtx {
+    pub(super) fn context(&mut self, folders: &TurnFolders) -> &mut WasiCtx {
         let Self { context, streams, program } = self;
         context.get_or_insert_with(|| build(streams, program.take(), folders))
     }
 }
 
 /// Nothing is granted but clocks, randomness, the three streams, and the names of the folders.
-fn build(streams: &Streams, program: Option<Program>, folders: &Folders) -> WasiCtx {
+fn build(streams: &Streams, program: Option<Program>, folders: &TurnFolders) -> WasiCtx {
     let mut wasi = WasiCtx::builder();
     wasi.allow_tcp(false).allow_udp(false).allow_ip_name_lookup(false);
     wasi.max_random_size(RANDOM_BYTES_MAX);

@@ -30,7 +30,7 @@ impl Folders {
             return Err(ErrorCode::NotDirectory.into());
         }
         if is_root(&place.path) {
-            return Err(ErrorCode::NotPermitted.into());
+            return Err(ErrorCode::Invalid.into());
         }
         self.space.check_writable(&place.path)?;
         let folder = Place { is_folder: true, ..place.clone() };

@@ -7,8 +7,9 @@ use tokio::time::{Instant, timeout_at};
 
 use super::Folders;
 use super::commit::{self, Stored};
+use super::descriptor::Descriptor;
 use super::error::{Answer, ErrorCode, Failure};
-use super::file::{Changed, OpenFile};
+use super::file::{Changed, OpenFile, State};
 
 /// A file that a program wrote through a folder, and that is not where it was to be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -47,72 +48,79 @@ pub(in crate::engine) enum Publish {
 }
 
 impl Folders {
-    /// Stores a file if it was changed, and says whether it is where it was to be.
-    pub(super) async fn store_in_place(&mut self, file: &Arc<OpenFile>) -> Answer<()> {
-        match self.store(file).await? {
-            Stored::There => Ok(()),
-            // It is stored, and yet not as the program has it.
-            Stored::Beside { .. } => Err(ErrorCode::Busy.into()),
+    /// Stores what a program holds, for everybody to see.
+    pub(super) async fn store_now(&mut self, descriptor: &Descriptor) -> Answer<()> {
+        match descriptor {
+            Descriptor::File(handle) => self.store_in_place(&handle.file).await,
+            // What a folder holds is there once it was made.
+            Descriptor::Folder(_) => Ok(()),
         }
     }
 
-    async fn store(&mut self, file: &Arc<OpenFile>) -> Answer<Stored> {
-        let stored = commit::store(&self.space, file).await?;
-        if let Stored::Beside { path, kept } = &stored {
-            self.files.remove(path);
+    /// Stores a file if it was changed, and says whether it is where it was to be.
+    pub(super) async fn store_in_place(&mut self, file: &Arc<OpenFile>) -> Answer<()> {
+        let mut state = file.lock().await;
+        self.store_locked(file, &mut state).await
+    }
+
+    /// As [`Self::store_in_place`], for who goes on with the file before anybody else does.
+    pub(super) async fn store_locked(
+        &mut self,
+        file: &Arc<OpenFile>,
+        state: &mut State,
+    ) -> Answer<()> {
+        if let Stored::Beside { path, kept } = commit::store(&self.space, state).await? {
+            self.files.remove(&path);
             self.files.insert(kept.clone(), file.clone());
             self.tell(&format!(
                 "`{path}` was changed by another writer meanwhile: what this turn wrote is kept as `{kept}`"
             ));
-            let why = UnstoredWhy::KeptBeside { kept: kept.clone() };
-            self.unstored.push(Unstored { path: path.clone(), why });
+            let why = UnstoredWhy::KeptBeside { kept };
+            self.unstored.push(Unstored { path, why });
+            // It is stored, and yet not as the program has it.
+            return Err(ErrorCode::Busy.into());
         }
-        Ok(stored)
+        Ok(())
     }
 
-    /// A handle of a file is gone.
-    pub(super) async fn close(&mut self, file: &Arc<OpenFile>) -> wasmtime::Result<()> {
+    /// A handle of a file is gone. What came of storing it, if that was the last one: what failed
+    /// is tried again at the end of the turn.
+    pub(super) async fn close(&mut self, file: &Arc<OpenFile>) -> Answer<()> {
         if !file.close() {
             return Ok(());
         }
-        match self.store(file).await {
-            Ok(_) => {
-                self.forget(file).await;
-                Ok(())
-            }
-            // A close has no answer: the end of the turn tries again, and tells.
-            Err(Failure::Code(code)) => {
-                tracing::debug!(?code, "a file was not stored when it was closed");
-                Ok(())
-            }
-            Err(Failure::Fatal(error)) => Err(error),
+        let stored = self.store_in_place(file).await;
+        self.forget(file).await;
+        if let Err(failure) = &stored {
+            tracing::debug!(?failure, "a file was not stored when it was closed");
         }
+        stored
     }
 
+    /// Nothing is to be known of a file any more that nobody has open and that is stored.
     async fn forget(&mut self, file: &Arc<OpenFile>) {
-        let Some(path) = file.lock().await.path.clone() else { return };
+        let state = file.lock().await;
+        let Some(path) = state.path.clone() else { return };
+        if file.is_open() || state.changed == Changed::Yes {
+            return;
+        }
+        drop(state);
         if self.files.get(&path).is_some_and(|found| Arc::ptr_eq(found, file)) {
             self.files.remove(&path);
         }
     }
 
     /// Whether nothing is open, or still to be stored or kept.
-    pub(in crate::engine) fn are_settled(&self) -> bool {
+    fn are_settled(&self) -> bool {
         self.files.is_empty() && self.emptied.is_empty()
-    }
-
-    /// What is not where it was to be, so far.
-    pub(in crate::engine) fn take_unstored(&mut self) -> Vec<Unstored> {
-        std::mem::take(&mut self.unstored)
     }
 
     /// Stores what is to be stored at the end of a turn, keeps the folders that were emptied, and
     /// says what is not where it was to be.
-    pub(in crate::engine) async fn finish(
-        &mut self,
-        publish: Publish,
-        until: Instant,
-    ) -> Vec<Unstored> {
+    pub(super) async fn finish(&mut self, publish: Publish, until: Instant) -> Vec<Unstored> {
+        if self.are_settled() {
+            return std::mem::take(&mut self.unstored);
+        }
         let files: Vec<_> = self.files.values().cloned().collect();
         let late = |_| Err(ErrorCode::Interrupted.into());
         for file in files {
@@ -120,7 +128,7 @@ impl Folders {
             if !is_due {
                 continue;
             }
-            let stored = timeout_at(until, self.store(&file)).await;
+            let stored = timeout_at(until, self.store_in_place(&file)).await;
             if let Err(failure) = stored.unwrap_or_else(late) {
                 self.give_up(&file, failure).await;
             }
@@ -131,7 +139,7 @@ impl Folders {
                 tracing::debug!(?failure, "folders that were emptied were not kept");
             }
         }
-        self.take_unstored()
+        std::mem::take(&mut self.unstored)
     }
 
     async fn keep_emptied(&mut self) -> Answer<()> {
@@ -143,7 +151,8 @@ impl Folders {
 
     async fn give_up(&mut self, file: &OpenFile, failure: Failure) {
         let mut state = file.lock().await;
-        let Some(path) = state.path.clone() else { return };
+        // What was kept beside is stored.
+        let (Changed::Yes, Some(path)) = (state.changed, state.path.clone()) else { return };
         state.changed = Changed::No;
         let reason = match failure {
             Failure::Code(code) => code.name().to_owned(),

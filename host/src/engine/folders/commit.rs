@@ -5,7 +5,7 @@ use futures::future::try_join;
 use sha2::{Digest, Sha256};
 
 use super::error::{Answer, ErrorCode, Failure};
-use super::file::{Changed, OpenFile, State};
+use super::file::{Changed, State};
 use super::gathered::Gathered;
 use crate::limits::{
     GATHERED_HELD_BYTES_MAX, GATHERED_PIECE_BYTES, PATH_REST_BYTES_MAX, PATH_SEGMENT_BYTES_MAX,
@@ -29,28 +29,27 @@ pub(super) enum Stored {
 }
 
 /// Stores a file if it was changed.
-pub(super) async fn store(space: &Space, file: &OpenFile) -> Answer<Stored> {
-    let mut state = file.lock().await;
+pub(super) async fn store(space: &Space, state: &mut State) -> Answer<Stored> {
     let (Changed::Yes, Some(path)) = (state.changed, state.path.clone()) else {
         return Ok(Stored::There);
     };
     let when = state.condition();
     let is_new = state.stored.is_none();
-    match upload(space, &path, when, &mut state).await {
+    match upload(space, &path, when, state).await {
         Ok(file) => {
             state.now_stored(file);
             Ok(Stored::There)
         }
         Err(Fault::Below(error)) if is_new && may_be_a_folder(&error) => {
             if check(space, &path, &Precondition::IfAbsent).await.is_err() {
-                return keep_beside(space, path, &mut state).await;
+                return keep_beside(space, path, state).await;
             }
-            let file = upload(space, &path, Precondition::Always, &mut state).await?;
+            let file = upload(space, &path, Precondition::Always, state).await?;
             state.now_stored(file);
             Ok(Stored::There)
         }
         Err(Fault::Below(error)) if error.code == Refused::Conflict => {
-            keep_beside(space, path, &mut state).await
+            keep_beside(space, path, state).await
         }
         Err(fault) => Err(fault.into()),
     }

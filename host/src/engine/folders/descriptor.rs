@@ -14,20 +14,30 @@ use super::bindings::wasi::filesystem::types::{
 use super::entries::Entries;
 use super::error::{Answer, Failure};
 use super::file::OpenFile;
-use super::look::{Follow, hash};
+use super::look::Follow;
 use super::open::How;
-use super::path::{Place, resolve};
+use super::path::{Link, Place, resolve};
 use super::streams::{At, Cause, FileReading, FileWriting};
 use crate::engine::state::TurnState;
+use crate::limits::PAGE_FILES_MAX;
 
 /// What a program holds: a folder or a file.
 #[derive(Clone, Debug)]
 #[expect(unreachable_pub, reason = "the generated bindings re-export it")]
 pub enum Descriptor {
-    /// By its path, as a space knows it.
-    Folder(String),
+    /// A folder.
+    Folder(FolderHandle),
     /// A file.
     File(FileHandle),
+}
+
+/// A folder, and what it was opened for. What may be done in it says the grant.
+#[derive(Clone, Debug)]
+#[expect(unreachable_pub, reason = "part of the above")]
+pub struct FolderHandle {
+    /// As a space knows it.
+    pub(super) path: String,
+    pub(super) flags: DescriptorFlags,
 }
 
 /// A file, and what may be done with it by this handle.
@@ -40,12 +50,56 @@ pub struct FileHandle {
 
 type Handle = Resource<Descriptor>;
 
+impl Descriptor {
+    pub(super) fn file(self) -> Answer<FileHandle> {
+        match self {
+            Self::File(file) => Ok(file),
+            Self::Folder(_) => Err(ErrorCode::BadDescriptor.into()),
+        }
+    }
+
+    pub(super) fn folder(self) -> Answer<String> {
+        match self {
+            Self::Folder(folder) => Ok(folder.path),
+            Self::File(_) => Err(ErrorCode::NotDirectory.into()),
+        }
+    }
+
+    /// The file that it is to be read from.
+    pub(super) fn to_read(&self) -> Answer<&Arc<OpenFile>> {
+        match self {
+            Self::File(file) => file.to_read(),
+            Self::Folder(_) => Err(ErrorCode::IsDirectory.into()),
+        }
+    }
+
+    /// Where a path leads from it.
+    pub(super) fn place(self, path: &str, link: Link) -> Answer<Place> {
+        resolve(&self.folder()?, path, link)
+    }
+
+    pub(super) fn kind(&self) -> DescriptorType {
+        match self {
+            Self::File(_) => DescriptorType::RegularFile,
+            Self::Folder(_) => DescriptorType::Directory,
+        }
+    }
+
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::File(one), Self::File(two)) => Arc::ptr_eq(&one.file, &two.file),
+            (Self::Folder(one), Self::Folder(two)) => one.path == two.path,
+            (Self::File(_), Self::Folder(_)) | (Self::Folder(_), Self::File(_)) => false,
+        }
+    }
+}
+
 impl FileHandle {
     fn to_read(&self) -> Answer<&Arc<OpenFile>> {
         self.having(DescriptorFlags::READ)
     }
 
-    fn to_write(&self) -> Answer<&Arc<OpenFile>> {
+    pub(super) fn to_write(&self) -> Answer<&Arc<OpenFile>> {
         self.having(DescriptorFlags::WRITE)
     }
 
@@ -65,22 +119,23 @@ impl TurnState {
     }
 
     fn file(&mut self, handle: &Handle) -> Answer<FileHandle> {
-        match self.descriptor(handle)? {
-            Descriptor::File(file) => Ok(file),
-            Descriptor::Folder(_) => Err(ErrorCode::BadDescriptor.into()),
-        }
-    }
-
-    fn folder(&mut self, handle: &Handle) -> Answer<String> {
-        match self.descriptor(handle)? {
-            Descriptor::Folder(folder) => Ok(folder),
-            Descriptor::File(_) => Err(ErrorCode::NotDirectory.into()),
-        }
+        self.descriptor(handle)?.file()
     }
 
     fn place(&mut self, folder: &Handle, path: &str) -> Answer<Place> {
-        let folder = self.folder(folder)?;
-        resolve(&folder, path, self.folders.link)
+        let folder = self.descriptor(folder)?;
+        folder.place(path, self.folders.shared().link())
+    }
+
+    /// The folders that a program finds, as it is handed them.
+    pub(super) fn roots(&mut self) -> wasmtime::Result<Vec<(Handle, String)>> {
+        let flags = DescriptorFlags::READ | DescriptorFlags::MUTATE_DIRECTORY;
+        let mounted = self.folders.mounted();
+        let pushed = mounted.into_iter().map(|(name, path)| {
+            let folder = FolderHandle { path: path.to_owned(), flags };
+            Ok((self.table.push(Descriptor::Folder(folder))?, name.to_owned()))
+        });
+        pushed.collect()
     }
 }
 
@@ -90,11 +145,7 @@ fn follow(flags: PathFlags) -> Follow {
 
 impl preopens::Host for TurnState {
     async fn get_directories(&mut self) -> wasmtime::Result<Vec<(Handle, String)>> {
-        let mounted = self.folders.mounted();
-        let pushed = mounted.into_iter().map(|(name, path)| {
-            Ok((self.table.push(Descriptor::Folder(path.to_owned()))?, name.to_owned()))
-        });
-        pushed.collect()
+        self.roots()
     }
 }
 
@@ -133,10 +184,8 @@ impl types::HostDescriptor for TurnState {
         handle: Handle,
         offset: u64,
     ) -> Answer<Resource<DynInputStream>> {
-        let Descriptor::File(handle) = self.descriptor(&handle)? else {
-            return Err(ErrorCode::IsDirectory.into());
-        };
-        let stream: DynInputStream = Box::new(FileReading::new(handle.to_read()?.clone(), offset));
+        let file = self.descriptor(&handle)?.to_read()?.clone();
+        let stream: DynInputStream = Box::new(FileReading::new(file, offset));
         Ok(self.table.push(stream)?)
     }
 
@@ -173,16 +222,13 @@ impl types::HostDescriptor for TurnState {
     }
 
     async fn get_type(&mut self, handle: Handle) -> Answer<DescriptorType> {
-        Ok(match self.descriptor(&handle)? {
-            Descriptor::File(_) => DescriptorType::RegularFile,
-            Descriptor::Folder(_) => DescriptorType::Directory,
-        })
+        self.descriptor(&handle).map(|descriptor| descriptor.kind())
     }
 
     async fn set_size(&mut self, handle: Handle, size: u64) -> Answer<()> {
         let handle = self.file(&handle)?;
         handle.to_write()?.lock().await.resize(size).await?;
-        self.written(&handle.file).await;
+        self.folders.shared().written(&handle.file).await;
         Ok(())
     }
 
@@ -192,19 +238,9 @@ impl types::HostDescriptor for TurnState {
         accessed: NewTimestamp,
         modified: NewTimestamp,
     ) -> Answer<()> {
-        match self.descriptor(&handle)? {
-            Descriptor::File(handle) => {
-                let path = handle.file.lock().await.path.clone();
-                // One that was removed has no times that anybody could ask for by its name.
-                let Some(path) = path else { return Ok(()) };
-                self.folders.space.check_writable(&path)?;
-                self.folders.set_times(&path, accessed, modified)
-            }
-            Descriptor::Folder(path) => {
-                let place = Place { path, is_folder: true, is_link: false };
-                self.folders.set_times_at(&place, accessed, modified).await
-            }
-        }
+        let descriptor = self.descriptor(&handle)?;
+        let mut folders = self.folders.shared().change().await;
+        folders.set_times_of(&descriptor, accessed, modified).await
     }
 
     async fn read(&mut self, handle: Handle, length: u64, offset: u64) -> Answer<(Vec<u8>, bool)> {
@@ -217,26 +253,24 @@ impl types::HostDescriptor for TurnState {
     async fn write(&mut self, handle: Handle, bytes: Vec<u8>, offset: u64) -> Answer<u64> {
         let handle = self.file(&handle)?;
         let written = handle.to_write()?.lock().await.write(offset, Bytes::from(bytes)).await?;
-        self.written(&handle.file).await;
+        self.folders.shared().written(&handle.file).await;
         Ok(written)
     }
 
     async fn read_directory(&mut self, handle: Handle) -> Answer<Resource<Entries>> {
-        let folder = self.folder(&handle)?;
-        let entries = self.folders.entries(&folder).await?;
+        let folder = self.descriptor(&handle)?.folder()?;
+        let entries = self.folders.shared().look().await.entries(&folder, PAGE_FILES_MAX).await?;
         Ok(self.table.push(entries)?)
     }
 
     async fn create_directory_at(&mut self, handle: Handle, path: String) -> Answer<()> {
         let place = self.place(&handle, &path)?;
-        self.folders.make_folder(&place).await
+        self.folders.shared().change().await.make_folder(&place).await
     }
 
     async fn stat(&mut self, handle: Handle) -> Answer<DescriptorStat> {
-        match self.descriptor(&handle)? {
-            Descriptor::File(handle) => Ok(self.folders.stat_file(&handle.file).await),
-            Descriptor::Folder(path) => Ok(self.folders.stat_folder(&path)),
-        }
+        let descriptor = self.descriptor(&handle)?;
+        Ok(self.folders.shared().look().await.stat_of(&descriptor).await)
     }
 
     async fn stat_at(
@@ -246,7 +280,7 @@ impl types::HostDescriptor for TurnState {
         path: String,
     ) -> Answer<DescriptorStat> {
         let place = self.place(&handle, &path)?;
-        self.folders.stat_at(&place, follow(flags)).await
+        self.folders.shared().look().await.stat_at(&place, follow(flags)).await
     }
 
     async fn set_times_at(
@@ -258,7 +292,7 @@ impl types::HostDescriptor for TurnState {
         modified: NewTimestamp,
     ) -> Answer<()> {
         let place = self.place(&handle, &path)?;
-        self.folders.set_times_at(&place, accessed, modified).await
+        self.folders.shared().change().await.set_times_at(&place, accessed, modified).await
     }
 
     async fn link_at(
@@ -284,23 +318,19 @@ impl types::HostDescriptor for TurnState {
     ) -> Answer<Handle> {
         let place = self.place(&handle, &path)?;
         let how = How { follow: follow(path_flags), open, flags };
-        let descriptor = self.folders.open_at(&place, how).await?;
+        let descriptor = self.folders.shared().change().await.open_at(&place, how).await?;
         // Where there is no room for it the turn ends, and what was opened was never closed.
         Ok(self.table.push(descriptor)?)
     }
 
     async fn readlink_at(&mut self, handle: Handle, path: String) -> Answer<String> {
         let place = self.place(&handle, &path)?;
-        if place.is_link {
-            return Ok("/agent".to_owned());
-        }
-        self.folders.stat_at(&place, Follow::No).await?;
-        Err(ErrorCode::Invalid.into())
+        self.folders.shared().look().await.read_link(&place).await
     }
 
     async fn remove_directory_at(&mut self, handle: Handle, path: String) -> Answer<()> {
         let place = self.place(&handle, &path)?;
-        self.folders.remove_folder(&place).await
+        self.folders.shared().change().await.remove_folder(&place).await
     }
 
     async fn rename_at(
@@ -312,7 +342,7 @@ impl types::HostDescriptor for TurnState {
     ) -> Answer<()> {
         let from = self.place(&handle, &path)?;
         let to = self.place(&new_handle, &new_path)?;
-        self.folders.rename(&from, &to).await
+        self.folders.shared().change().await.rename(&from, &to).await
     }
 
     async fn symlink_at(&mut self, handle: Handle, _: String, path: String) -> Answer<()> {
@@ -322,24 +352,17 @@ impl types::HostDescriptor for TurnState {
 
     async fn unlink_file_at(&mut self, handle: Handle, path: String) -> Answer<()> {
         let place = self.place(&handle, &path)?;
-        self.folders.remove_file(&place).await
+        self.folders.shared().change().await.remove_file(&place).await
     }
 
     async fn is_same_object(&mut self, one: Handle, two: Handle) -> wasmtime::Result<bool> {
         self.count_call();
-        Ok(match (self.table.get(&one)?, self.table.get(&two)?) {
-            (Descriptor::File(one), Descriptor::File(two)) => Arc::ptr_eq(&one.file, &two.file),
-            (Descriptor::Folder(one), Descriptor::Folder(two)) => one == two,
-            (Descriptor::File(_), Descriptor::Folder(_))
-            | (Descriptor::Folder(_), Descriptor::File(_)) => false,
-        })
+        Ok(self.table.get(&one)?.is_same(self.table.get(&two)?))
     }
 
     async fn metadata_hash(&mut self, handle: Handle) -> Answer<MetadataHashValue> {
-        match self.descriptor(&handle)? {
-            Descriptor::File(handle) => Ok(hash(handle.file.identity)),
-            Descriptor::Folder(path) => self.folders.hash_of_folder(&path),
-        }
+        let descriptor = self.descriptor(&handle)?;
+        self.folders.shared().look().await.hash_of(&descriptor)
     }
 
     async fn metadata_hash_at(
@@ -349,14 +372,11 @@ impl types::HostDescriptor for TurnState {
         path: String,
     ) -> Answer<MetadataHashValue> {
         let place = self.place(&handle, &path)?;
-        self.folders.hash_at(&place, follow(flags)).await
+        self.folders.shared().look().await.hash_at(&place, follow(flags)).await
     }
 
     async fn drop(&mut self, handle: Handle) -> wasmtime::Result<()> {
-        match self.table.delete(handle)? {
-            Descriptor::Folder(_) => Ok(()),
-            Descriptor::File(handle) => self.folders.close(&handle.file).await,
-        }
+        self.close(handle).await
     }
 }
 
@@ -366,26 +386,23 @@ impl TurnState {
         let file = handle.to_write()?.clone();
         // What cannot be changed is told here, where an answer has a word for it.
         file.lock().await.prepare_to_write().await?;
-        self.written(&file).await;
+        self.folders.shared().written(&file).await;
         let stream: DynOutputStream = Box::new(FileWriting::new(file, at));
         Ok(self.table.push(stream)?)
     }
 
     async fn store(&mut self, handle: &Handle) -> Answer<()> {
-        match self.descriptor(handle)? {
-            Descriptor::File(handle) => self.folders.store_in_place(&handle.file).await,
-            // What a folder holds is there once it was made.
-            Descriptor::Folder(_) => Ok(()),
-        }
+        let descriptor = self.descriptor(handle)?;
+        self.folders.shared().change().await.store_now(&descriptor).await
     }
 
-    /// A file is being written: times that were set for it are over.
-    async fn written(&mut self, file: &OpenFile) {
-        if self.folders.times.is_empty() {
-            return;
-        }
-        if let Some(path) = file.lock().await.path.clone() {
-            self.folders.times.remove(&path);
+    /// The program has it no longer.
+    pub(super) async fn close(&mut self, handle: Handle) -> wasmtime::Result<()> {
+        let Descriptor::File(handle) = self.table.delete(handle)? else { return Ok(()) };
+        match self.folders.shared().change().await.close(&handle.file).await {
+            // A close has no answer: the end of the turn tries again, and tells.
+            Ok(()) | Err(Failure::Code(_)) => Ok(()),
+            Err(Failure::Fatal(error)) => Err(error),
         }
     }
 }

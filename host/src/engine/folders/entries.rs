@@ -6,7 +6,7 @@ use super::Folders;
 use super::bindings::wasi::filesystem::types::{DescriptorType, DirectoryEntry};
 use super::error::{Answer, ErrorCode};
 use super::path::Link;
-use crate::limits::PAGE_FILES_MAX;
+use crate::limits::PATH_SEGMENT_BYTES_MAX;
 use crate::scope::AGENT_FILES;
 use crate::space::Space;
 use crate::store::Depth;
@@ -25,20 +25,22 @@ pub struct Entries {
     space: Space,
     folder: String,
     next: Next,
+    page_files: u32,
     page: VecDeque<(String, DescriptorType)>,
     /// What the store does not have, in order.
     own: BTreeMap<String, DescriptorType>,
 }
 
 impl Folders {
-    /// Begins to read a folder.
-    pub(super) async fn entries(&self, folder: &str) -> Answer<Entries> {
+    /// Begins to read a folder, so many names at a time.
+    pub(super) async fn entries(&self, folder: &str, page_files: u32) -> Answer<Entries> {
         if !self.has_folder(folder).await? {
             return Err(ErrorCode::NoEntry.into());
         }
         let (space, folder) = (self.space.clone(), folder.to_owned());
         let own = self.unlisted(&folder);
-        Ok(Entries { space, folder, next: Next::Page(None), page: VecDeque::new(), own })
+        let (next, page) = (Next::Page(None), VecDeque::new());
+        Ok(Entries { space, folder, next, page_files, page, own })
     }
 
     /// Names in a folder that the store does not have: the link, and what this turn made or emptied.
@@ -64,7 +66,16 @@ impl Folders {
     }
 }
 
+/// What a name takes beside its bytes, generously.
+const NAME_BYTES: usize = 64;
+
 impl Entries {
+    /// Most bytes that it holds at once.
+    pub(super) fn bytes_held_max(&self) -> usize {
+        let own: usize = self.own.keys().map(|name| name.len() + NAME_BYTES).sum();
+        self.page_files as usize * (PATH_SEGMENT_BYTES_MAX + NAME_BYTES) + own
+    }
+
     /// The next name; none after the last.
     pub(super) async fn next(&mut self) -> Answer<Option<DirectoryEntry>> {
         while self.page.is_empty()
@@ -88,7 +99,7 @@ impl Entries {
     }
 
     async fn list(&mut self, cursor: Option<&str>) -> Answer<()> {
-        let listing = self.space.list(&self.folder, Depth::Children, cursor, PAGE_FILES_MAX);
+        let listing = self.space.list(&self.folder, Depth::Children, cursor, self.page_files);
         let page = listing.await?;
         let files = page.files.into_iter().map(|file| (file.path, DescriptorType::RegularFile));
         let folders = page.folders.into_iter().map(|folder| (folder, DescriptorType::Directory));

@@ -76,7 +76,7 @@ fn code(error: &space::Error) -> ErrorCode {
         (Refused::Denied, "read-only") => ErrorCode::ReadOnly,
         (Refused::Denied, _) => ErrorCode::Access,
         (Refused::NotFound | Refused::NoScope, _) => ErrorCode::NoEntry,
-        (Refused::TooLarge, "readers" | "writers") => ErrorCode::InsufficientMemory,
+        (Refused::TooLarge, "readers" | "writers" | "calls") => ErrorCode::InsufficientMemory,
         (Refused::TooLarge, _) => ErrorCode::FileTooLarge,
         (Refused::Unsupported, "name") => ErrorCode::Invalid,
         (Refused::Unsupported, _) => ErrorCode::Unsupported,

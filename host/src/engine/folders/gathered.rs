@@ -114,6 +114,19 @@ impl HostGathering {
     }
 }
 
+/// How much one turn may gather.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct GatheringBounds {
+    all: u64,
+    held: u64,
+}
+
+impl GatheringBounds {
+    pub(super) fn of(limits: &Limits) -> Self {
+        Self { all: limits.turn_gathered_bytes_max, held: limits.turn_gathered_held_bytes_max }
+    }
+}
+
 /// The same of one turn.
 #[derive(Debug)]
 pub(super) struct Gathering {
@@ -123,9 +136,9 @@ pub(super) struct Gathering {
 }
 
 impl Gathering {
-    pub(super) fn new(limits: &Limits, host: Arc<HostGathering>) -> Self {
-        let all = Allowance::new(limits.turn_gathered_bytes_max, Some(host.all.clone()));
-        let held = Allowance::new(limits.turn_gathered_held_bytes_max, Some(host.held.clone()));
+    pub(super) fn new(bounds: GatheringBounds, host: Arc<HostGathering>) -> Self {
+        let all = Allowance::new(bounds.all, Some(host.all.clone()));
+        let held = Allowance::new(bounds.held, Some(host.held.clone()));
         Self { host, all, held }
     }
 }

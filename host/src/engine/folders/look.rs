@@ -6,6 +6,7 @@ use super::Folders;
 use super::bindings::wasi::filesystem::types::{
     Datetime, DescriptorStat, DescriptorType, MetadataHashValue,
 };
+use super::descriptor::Descriptor;
 use super::error::{Answer, ErrorCode};
 use super::file::OpenFile;
 use super::path::{Place, is_root};
@@ -89,11 +90,28 @@ impl Folders {
         }
     }
 
-    pub(super) fn stat_folder(&self, path: &str) -> DescriptorStat {
+    /// What is known of what a program holds.
+    pub(super) async fn stat_of(&self, descriptor: &Descriptor) -> DescriptorStat {
+        match descriptor {
+            Descriptor::File(handle) => self.stat_file(&handle.file).await,
+            Descriptor::Folder(folder) => self.stat_folder(&folder.path),
+        }
+    }
+
+    /// Where the link at a place leads.
+    pub(super) async fn read_link(&self, place: &Place) -> Answer<String> {
+        if place.is_link {
+            return Ok("/agent".to_owned());
+        }
+        self.stat_at(place, Follow::No).await?;
+        Err(ErrorCode::Invalid.into())
+    }
+
+    fn stat_folder(&self, path: &str) -> DescriptorStat {
         self.stat(path, DescriptorType::Directory, 0, None)
     }
 
-    pub(super) async fn stat_file(&self, file: &OpenFile) -> DescriptorStat {
+    async fn stat_file(&self, file: &OpenFile) -> DescriptorStat {
         let state = file.lock().await;
         let path = state.path.as_deref().unwrap_or_default();
         self.stat(path, DescriptorType::RegularFile, state.size(), Some(state.modified_ms))
@@ -135,7 +153,15 @@ impl Folders {
         }
     }
 
-    pub(super) fn hash_of_folder(&self, path: &str) -> Answer<MetadataHashValue> {
+    /// The same of what a program holds.
+    pub(super) fn hash_of(&self, descriptor: &Descriptor) -> Answer<MetadataHashValue> {
+        match descriptor {
+            Descriptor::File(handle) => Ok(hash(handle.file.identity)),
+            Descriptor::Folder(folder) => self.hash_of_folder(&folder.path),
+        }
+    }
+
+    fn hash_of_folder(&self, path: &str) -> Answer<MetadataHashValue> {
         // A file may have its name.
         Ok(hash(!self.space.identity(path)?))
     }
@@ -145,7 +171,7 @@ impl Folders {
     }
 }
 
-pub(super) fn hash(identity: u128) -> MetadataHashValue {
+fn hash(identity: u128) -> MetadataHashValue {
     let [lower, upper] = [identity, identity >> 64].map(|half| half as u64);
     MetadataHashValue { lower, upper }
 }

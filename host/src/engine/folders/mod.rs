@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use tokio::time::Instant;
 use wasmtime::component::{HasSelf, Linker};
 
 use super::journal::Journal;
@@ -28,19 +29,23 @@ mod look;
 mod open;
 mod path;
 mod rename;
+mod shared;
 mod streams;
+mod tasks;
 mod times;
 
 pub use closing::{Unstored, UnstoredWhy};
 
 pub(super) use closing::Publish;
 pub(super) use gathered::HostGathering;
+pub(super) use tasks::{ProgramPre, add_to_linker as add_tasks_to_linker};
 
 use bindings::wasi::filesystem;
 use error::Answer;
 use file::OpenFile;
-use gathered::Gathering;
+use gathered::{Gathering, GatheringBounds};
 use path::Link;
+use shared::Shared;
 use times::Times;
 
 /// Adds the interfaces to what a guest may import, in the place of WASI's own.
@@ -59,23 +64,18 @@ fn scopes<'s>(space: &'s Space, unmounted: &[Unmounted]) -> impl Iterator<Item =
     scopes.filter(move |scope| *scope != Scope::Agent || !is_agent_missing)
 }
 
-/// The folders of one turn.
-pub(super) struct Folders {
+/// The folders of a turn. What a guest does in them is kept from its first call on: most turns
+/// make none.
+pub(super) struct TurnFolders {
     space: Space,
-    gathering: Arc<Gathering>,
     journal: Arc<Journal>,
+    bounds: GatheringBounds,
+    host: Arc<HostGathering>,
     unmounted: Vec<Unmounted>,
-    link: Link,
-    /// Files that are open, or that are still to be stored, by their paths.
-    files: BTreeMap<String, Arc<OpenFile>>,
-    /// Folders out of which something went in this turn: they are there until they are removed.
-    emptied: BTreeSet<String>,
-    /// Times that the program set.
-    times: BTreeMap<String, Times>,
-    unstored: Vec<Unstored>,
+    shared: Option<Shared>,
 }
 
-impl Folders {
+impl TurnFolders {
     pub(super) fn new(
         space: Space,
         journal: Arc<Journal>,
@@ -83,22 +83,23 @@ impl Folders {
         host: Arc<HostGathering>,
         unmounted: Vec<Unmounted>,
     ) -> Self {
-        let reaches_agent = scopes(&space, &unmounted).any(|scope| scope == Scope::Agent);
         if unmounted.contains(&Unmounted::Agent) {
             let line = "the folder `/agent` could not be set up, and is not available in this turn; nothing in it was lost";
             journal.log(Level::Warn, line);
         }
-        Self {
-            gathering: Arc::new(Gathering::new(limits, host)),
-            journal,
-            unmounted,
-            link: if reaches_agent { Link::There } else { Link::Missing },
-            files: BTreeMap::new(),
-            emptied: BTreeSet::new(),
-            times: BTreeMap::new(),
-            unstored: Vec::new(),
-            space,
-        }
+        let bounds = GatheringBounds::of(limits);
+        Self { space, journal, bounds, host, unmounted, shared: None }
+    }
+
+    /// What is in them, for the calls of the guest.
+    fn shared(&mut self) -> &Shared {
+        let Self { space, journal, bounds, host, unmounted, shared } = self;
+        shared.get_or_insert_with(|| {
+            let reaches_agent = scopes(space, unmounted).any(|scope| scope == Scope::Agent);
+            let link = if reaches_agent { Link::There } else { Link::Missing };
+            let gathering = Arc::new(Gathering::new(*bounds, host.clone()));
+            Shared::new(Folders::new(space.clone(), journal.clone(), gathering, link), link)
+        })
     }
 
     /// Where the program finds each scope that it can reach, and the path of it.
@@ -127,6 +128,50 @@ impl Folders {
             Scope::Skill(_) => None,
         };
         scopes(&self.space, &self.unmounted).filter_map(name).collect()
+    }
+
+    /// Whether the guest did nothing in them.
+    pub(super) fn are_untouched(&self) -> bool {
+        self.shared.is_none()
+    }
+
+    /// Stores what is to be stored at the end of a turn, and says what is not where it was to be.
+    /// Nothing else is under way any more.
+    pub(super) async fn finish(&mut self, publish: Publish, until: Instant) -> Vec<Unstored> {
+        match &self.shared {
+            None => Vec::new(),
+            Some(shared) => shared.ending().await.finish(publish, until).await,
+        }
+    }
+}
+
+/// What is in the folders of one turn.
+struct Folders {
+    space: Space,
+    gathering: Arc<Gathering>,
+    journal: Arc<Journal>,
+    link: Link,
+    /// Files that are open, or that are still to be stored, by their paths.
+    files: BTreeMap<String, Arc<OpenFile>>,
+    /// Folders out of which something went in this turn: they are there until they are removed.
+    emptied: BTreeSet<String>,
+    /// Times that the program set.
+    times: BTreeMap<String, Times>,
+    unstored: Vec<Unstored>,
+}
+
+impl Folders {
+    fn new(space: Space, journal: Arc<Journal>, gathering: Arc<Gathering>, link: Link) -> Self {
+        Self {
+            space,
+            gathering,
+            journal,
+            link,
+            files: BTreeMap::new(),
+            emptied: BTreeSet::new(),
+            times: BTreeMap::new(),
+            unstored: Vec::new(),
+        }
     }
 
     /// Whether a folder is there: because something is in it, or because it is kept.

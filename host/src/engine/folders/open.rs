@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Folders;
 use super::bindings::wasi::filesystem::types::{DescriptorFlags, OpenFlags};
-use super::descriptor::{Descriptor, FileHandle};
+use super::descriptor::{Descriptor, FileHandle, FolderHandle};
 use super::error::{Answer, ErrorCode};
 use super::file::OpenFile;
 use super::look::{Follow, Found, is_nowhere};
@@ -129,5 +129,5 @@ fn folder_instead(place: &Place, how: How) -> Answer<Descriptor> {
     if how.writes() || how.is(OpenFlags::CREATE) {
         return Err(ErrorCode::IsDirectory.into());
     }
-    Ok(Descriptor::Folder(place.path.clone()))
+    Ok(Descriptor::Folder(FolderHandle { path: place.path.clone(), flags: how.flags }))
 }

@@ -21,7 +21,7 @@ impl Folders {
             return Err(ErrorCode::CrossDevice.into());
         }
         if is_root(&from.path) || is_root(&to.path) {
-            return Err(ErrorCode::NotPermitted.into());
+            return Err(ErrorCode::Invalid.into());
         }
         self.space.check_writable(&from.path)?;
         self.space.check_writable(&to.path)?;
@@ -52,21 +52,23 @@ impl Folders {
 
     /// Moves one file, which may be open, onto whatever file is at `to`.
     async fn move_file(&mut self, from: &str, to: &str) -> Answer<()> {
-        let moved = match self.files.get(from).cloned() {
-            Some(file) => {
-                self.store_in_place(&file).await?;
-                Some(file)
-            }
+        let moved = self.files.get(from).cloned();
+        // Nothing is written to it meanwhile, or that would count as stored.
+        let mut state = match &moved {
+            Some(file) => Some((file, file.lock().await)),
             None => None,
         };
-        let file = self.space.relocate(from, to, Precondition::Always).await?;
+        if let Some((file, state)) = &mut state {
+            self.store_locked(file, state).await?;
+        }
+        let stored = self.space.relocate(from, to, Precondition::Always).await?;
         if let Some(replaced) = self.files.remove(to) {
             replaced.lock().await.remove().await?;
         }
-        if let Some(moved) = moved {
-            moved.lock().await.now_stored(file);
+        if let Some((file, mut state)) = state {
+            state.now_stored(stored);
             self.files.remove(from);
-            self.files.insert(to.to_owned(), moved);
+            self.files.insert(to.to_owned(), file.clone());
         }
         self.times.remove(to);
         if let Some(times) = self.times.remove(from) {

@@ -3,6 +3,7 @@
 
 use super::Folders;
 use super::bindings::wasi::filesystem::types::{Datetime, NewTimestamp};
+use super::descriptor::Descriptor;
 use super::error::{Answer, ErrorCode};
 use super::look::{Found, time_of};
 use super::path::{Place, is_root};
@@ -16,6 +17,29 @@ pub(super) struct Times {
 }
 
 impl Folders {
+    /// Sets the times of what a program holds.
+    pub(super) async fn set_times_of(
+        &mut self,
+        descriptor: &Descriptor,
+        accessed: NewTimestamp,
+        modified: NewTimestamp,
+    ) -> Answer<()> {
+        match descriptor {
+            Descriptor::File(handle) => {
+                let path = handle.file.lock().await.path.clone();
+                // One that was removed has no times that anybody could ask for by its name.
+                let Some(path) = path else { return Ok(()) };
+                self.space.check_writable(&path)?;
+                self.set_times(&path, accessed, modified)
+            }
+            Descriptor::Folder(folder) => {
+                let path = folder.path.clone();
+                let place = Place { path, is_folder: true, is_link: false };
+                self.set_times_at(&place, accessed, modified).await
+            }
+        }
+    }
+
     /// Sets the times of what is at a place.
     pub(super) async fn set_times_at(
         &mut self,
@@ -39,7 +63,7 @@ impl Folders {
     }
 
     /// Sets the times of what is known to be at a path, and may be changed.
-    pub(super) fn set_times(
+    fn set_times(
         &mut self,
         path: &str,
         accessed: NewTimestamp,

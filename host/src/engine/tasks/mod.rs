@@ -1,4 +1,4 @@
-//! Guests whose calls overlap: the world `bailiwick:agent/async-agent`.
+//! Guests whose calls overlap: the world `bailiwick:agent/async-agent`, and programs of WASI 0.3.
 //!
 //! wasmtime polls what a guest waits for only while the guest waits. A guest that computes would
 //! leave its calls half-way, with whatever they hold of the host. So the work of calls is kept
@@ -11,6 +11,7 @@ use std::task::Poll;
 use wasmtime::Store;
 
 use super::bindings::exports::bailiwick::agent::turn as contract;
+use super::folders::ProgramPre;
 use super::state::TurnState;
 use super::turn::Request;
 
@@ -22,7 +23,7 @@ mod writing;
 
 pub(super) use bindings::AsyncAgentPre;
 pub(super) use bindings::exports::bailiwick::agent::async_turn;
-pub(super) use calls::Calls;
+pub(super) use calls::{Calls, Done, HeldAnswer};
 pub(super) use files::add_to_linker;
 
 /// Runs the guest's turn, and its calls beside it. Once it has returned, nothing of it is polled
@@ -41,6 +42,26 @@ pub(super) async fn call(
         let (returned,) = run.call_async(&mut *store, (request,)).await?;
         Ok(returned.map(Into::into))
     };
+    beside(calls, turn).await
+}
+
+/// As [`call`], of a program.
+pub(super) async fn run(
+    store: &mut Store<TurnState>,
+    program: &ProgramPre<TurnState>,
+) -> wasmtime::Result<Result<(), ()>> {
+    let calls = store.data().calls.clone();
+    let turn = async {
+        let program = program.instantiate_async(&mut *store).await?;
+        let run = program.wasi_cli_run().func_run();
+        let (returned,) = run.call_async(&mut *store, ()).await?;
+        Ok(returned)
+    };
+    beside(calls, turn).await
+}
+
+/// Goes on with the guest, and with its calls beside it.
+async fn beside<T>(calls: Option<Calls>, turn: impl Future<Output = T>) -> T {
     let mut turn = pin!(turn);
     poll_fn(|context| {
         // The guest first: what it starts is taken up at once.

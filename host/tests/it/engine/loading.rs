@@ -91,6 +91,47 @@ async fn an_inspection_lists_imports_and_exports() {
     assert!(inspection.to_string().contains("as a command"), "{inspection}");
 }
 
+/// So is a program of WASI 0.3, whose calls may overlap.
+#[tokio::test]
+async fn an_inspection_tells_a_program_of_wasi_0_3() {
+    let Some(program) = guest("folders-async") else { return };
+    let inspection = Host::new(limits()).engine.inspect(&program).await;
+    assert_eq!(inspection.verdict, Verdict::AsyncCommand);
+    assert_eq!(inspection.exports, ["wasi:cli/run@0.3.0"]);
+    assert!(inspection.to_string().contains("a command of WASI 0.3"), "{inspection}");
+}
+
+/// Agents whose calls overlap find folders of 0.3; those whose calls do not are refused by name.
+#[tokio::test]
+async fn an_agent_may_import_folders_of_wasi_0_3() {
+    let imports = r#"
+        (import "wasi:filesystem/types@0.3.0" (instance $types
+            (export "descriptor" (type (sub resource)))))
+        (alias export $types "descriptor" (type $descriptor))
+        (import "wasi:filesystem/preopens@0.3.0" (instance
+            (export "descriptor" (type (eq $descriptor)))
+            (export "get-directories" (func (result (list (tuple (own $descriptor) string)))))))"#;
+    let host = Host::new(limits());
+    let agent = wat::async_turn(imports, "(core instance $host)", wat::ECHO);
+    let agent = host.load(&agent).await;
+    assert!(agent.has_folders());
+    assert_eq!(host.run(&agent, "well").await.end, End::Reply("well".to_owned()));
+    let other = wat::turn(imports, "(core instance $host)", wat::ECHO);
+    assert_unfit(&other, "`wasi:filesystem/types@0.3.0`, which this host does not offer").await;
+}
+
+/// A component that exports a program of 0.3 of another shape is refused.
+#[tokio::test]
+async fn a_program_of_another_shape_is_refused() {
+    let other_shape = r#"(component
+        (core module $m (func (export "f")))
+        (core instance $m (instantiate $m))
+        (func $f (canon lift (core func $m "f")))
+        (instance $i (export "run" (func $f)))
+        (export "wasi:cli/run@0.3.0" (instance $i)))"#;
+    assert_unfit(&assemble(other_shape), "not as this host knows it").await;
+}
+
 /// Any WASI 0.2 will do, and exports that nobody asked for are nobody's business.
 #[tokio::test]
 async fn an_early_wasi_and_further_exports_are_accepted() {

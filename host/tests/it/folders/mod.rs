@@ -5,6 +5,7 @@ mod ending;
 mod hostile;
 mod limits;
 mod plain;
+mod tasks;
 mod testsuite;
 mod writing;
 
@@ -28,12 +29,15 @@ const BAD_DESCRIPTOR: &str = "errno 8";
 const FAILED: &str = "errno 29";
 const NOT_EMPTY: &str = "errno 55";
 
+/// The program of WASI 0.3.
+const TASKS: &str = "folders-async";
+
 /// All that a turn may be granted.
 const ALL: Grant = Grant { agent: Some(Access::ReadWrite), workspace: Some(Access::ReadWrite) };
 
 /// A store, an engine, and a program.
 struct Ground {
-    name: &'static str,
+    name: String,
     world: World,
     engine: Engine,
     program: Vec<u8>,
@@ -44,8 +48,17 @@ struct Ground {
 
 impl Ground {
     fn over(name: &'static str, store: Arc<dyn ObjectStore>, limits: Limits) -> Option<Self> {
+        Self::of(guests::program("folders")?, name, store, limits)
+    }
+
+    fn of(
+        program: Vec<u8>,
+        name: &str,
+        store: Arc<dyn ObjectStore>,
+        limits: Limits,
+    ) -> Option<Self> {
+        let name = name.to_owned();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let program = guests::program("folders")?;
         let world = World::over(store, clock, limits.clone());
         // Shared by all tests, and kept: a guest is compiled once.
         let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("compiled-guests");
@@ -62,6 +75,12 @@ impl Ground {
 
     fn with(limits: Limits) -> Option<Self> {
         Self::over("memory", Arc::new(MemoryStore::new(Arc::new(SystemClock))), limits)
+    }
+
+    /// With the program of WASI 0.3, which takes the same steps.
+    fn with_tasks(limits: Limits) -> Option<Self> {
+        let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+        Self::of(guests::guest(TASKS)?, "memory, WASI 0.3", store, limits)
     }
 
     /// Over a directory, which is there for as long as somebody has it.
@@ -83,6 +102,23 @@ impl Ground {
             let store = Arc::new(server.store().await);
             grounds.extend(Self::over(server.name, store, bounds()));
         }
+        grounds
+    }
+
+    /// One over each kind of store, with the program of WASI 0.3.
+    async fn each_with_tasks() -> Vec<Self> {
+        let Some(program) = guests::guest(TASKS) else { return Vec::new() };
+        let grounds = Self::each().await.into_iter().map(|ground| {
+            let name = format!("{}, WASI 0.3", ground.name);
+            Self { name, program: program.clone(), ..ground }
+        });
+        grounds.collect()
+    }
+
+    /// One over each kind of store and with each of the programs that take steps.
+    async fn each_of_both() -> Vec<Self> {
+        let mut grounds = Self::each().await;
+        grounds.extend(Self::each_with_tasks().await);
         grounds
     }
 

@@ -6,7 +6,7 @@ use crate::engine::folders::error::Failure;
 
 fn gathering(limits: Limits) -> Arc<Gathering> {
     let host = HostGathering::new(&limits, None);
-    Arc::new(Gathering::new(&limits, host))
+    Arc::new(Gathering::new(GatheringBounds::of(&limits), host))
 }
 
 fn code<T>(answer: Answer<T>) -> Option<ErrorCode> {
