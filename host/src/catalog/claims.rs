@@ -78,7 +78,7 @@ impl Catalog {
     ) -> Result<Option<Claimed>, CatalogError> {
         let now = self.now();
         let claim = "update turns set state = 'running', host = $2, started_ms = $3,
-                lease_until_ms = $4
+                lease_until_ms = $4, recorded = 0
             where id = (select id from turns where session_id = $1 and state = 'queued'
                 and not exists (select 1 from turns as asking where asking.session_id = $1
                     and asking.state = 'parked'
@@ -100,24 +100,38 @@ impl Catalog {
     }
 
     /// Keeps a lease for another while, and records what happened since the last time: at once,
-    /// so that who watches the session sees it.
+    /// so that who watches the session sees it. `recorded` is how many events the caller knows to
+    /// have been recorded of this attempt: of a call whose answer was lost there may be more, and
+    /// those are not recorded again.
     ///
     /// # Errors
     /// [`CatalogError::LeaseLost`] if the turn was given up; then nothing is recorded.
-    /// [`CatalogError::Unavailable`].
-    pub async fn renew(&self, lease: Lease, events: &[Event]) -> Result<Standing, CatalogError> {
+    /// [`CatalogError::Unavailable`]: whether anything was recorded is not known.
+    pub async fn renew(
+        &self,
+        lease: Lease,
+        recorded: u64,
+        events: &[Event],
+    ) -> Result<Standing, CatalogError> {
         if events.is_empty() {
             let renewed = self.database.rows(self.renewal(lease)).await?;
             return standing(renewed.first()?);
         }
-        self.undone.retried(|| self.try_renew(lease, events)).await
+        self.undone.retried(|| self.try_renew(lease, recorded, events)).await
     }
 
-    async fn try_renew(&self, lease: Lease, events: &[Event]) -> Result<Standing, CatalogError> {
+    async fn try_renew(
+        &self,
+        lease: Lease,
+        recorded: u64,
+        events: &[Event],
+    ) -> Result<Standing, CatalogError> {
         let mut changes = self.begin().await?;
         lock_of(&mut changes, lease.turn).await?;
         let standing = standing(changes.rows(self.renewal(lease)).await?.first()?)?;
-        let entries: Vec<Entry<'_>> = events.iter().map(|event| (lease, event)).collect();
+        let entries = unrecorded(&mut changes, lease, recorded, events).await?;
+        let count = "update turns set recorded = recorded + $2 where id = $1";
+        changes.execute(sql(count).bind(lease.turn).bind(entries.len() as u64)).await?;
         record(&mut changes, lease.turn, &entries, self.now()).await?;
         self.commit(changes).await?;
         Ok(standing)
@@ -169,8 +183,7 @@ impl Catalog {
         }
         let state = Event::State(seal(&mut changes, lease, finish, now).await?);
         keep_invocations(&mut changes, lease, &finish.invoked, now).await?;
-        let mut entries: Vec<Entry<'_>> =
-            finish.events.iter().map(|event| (lease, event)).collect();
+        let mut entries = unrecorded(&mut changes, lease, finish.recorded, &finish.events).await?;
         let told = dropped_wakes(dropped);
         entries.extend(told.iter().map(|told| (lease, told)));
         entries.push((lease, &state));
@@ -179,6 +192,20 @@ impl Catalog {
         drop_components_of(&mut changes, lease.turn).await?;
         self.commit(changes).await
     }
+}
+
+/// Those of some events, which come after so many that were recorded for sure, that are not recorded
+/// yet.
+async fn unrecorded<'e>(
+    changes: &mut Changes,
+    lease: Lease,
+    recorded: u64,
+    events: &'e [Event],
+) -> Result<Vec<Entry<'e>>, CatalogError> {
+    let find = sql("select recorded from turns where id = $1").bind(lease.turn);
+    let (there,): (u64,) = changes.rows(find).await?.one()?;
+    let again = usize::try_from(there.saturating_sub(recorded)).unwrap_or(usize::MAX);
+    Ok(events.iter().skip(again).map(|event| (lease, event)).collect())
 }
 
 /// What is not kept is told.

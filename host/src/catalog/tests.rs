@@ -180,7 +180,7 @@ fn answer_to(question: TurnId) -> Resume<'static> {
 
 fn finish(ending: Ending) -> Finish {
     let (wakes, events, invoked) = (Vec::new(), Vec::new(), Vec::new());
-    Finish { ending, said: "so far".into(), wakes, events, invoked }
+    Finish { ending, said: "so far".into(), wakes, events, recorded: 0, invoked }
 }
 
 fn replied() -> Finish {

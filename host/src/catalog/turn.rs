@@ -168,6 +168,9 @@ pub struct Finish {
     pub wakes: Vec<Wake>,
     /// What it did since the lease was last renewed, in order.
     pub events: Vec<Event>,
+    /// How many events before those are known to have been recorded: see
+    /// [`super::Catalog::renew`].
+    pub recorded: u64,
     /// What it asked of its host, each kind of call once.
     pub invoked: Vec<Invoked>,
 }

@@ -37,6 +37,10 @@ pub struct Journal {
 
 #[derive(Debug, Default)]
 struct Due {
+    /// How many were recorded.
+    recorded: u64,
+    /// Those that were taken to be recorded, and may have been: nothing is added to them.
+    unsure: Vec<Event>,
     events: Vec<Event>,
     space: Option<Space>,
 }
@@ -53,19 +57,22 @@ impl Journal {
     }
 
     /// All of it; whoever fails to record it puts it back.
-    pub fn take(&self) -> Vec<Event> {
+    pub fn take(&self) -> Taken {
         let mut due = self.due();
-        let mut events = std::mem::take(&mut due.events);
+        let mut events = std::mem::take(&mut due.unsure);
+        events.append(&mut due.events);
         if let Some(space) = &due.space {
             events.extend(record::events_of(&space.take_events()));
         }
-        events
+        Taken { recorded: due.recorded, events }
     }
 
-    fn put_back(&self, mut events: Vec<Event>) {
-        let mut due = self.due();
-        events.append(&mut due.events);
-        due.events = events;
+    fn put_back(&self, taken: Taken) {
+        self.due().unsure = taken.events;
+    }
+
+    fn recorded(&self, taken: &Taken) {
+        self.due().recorded += taken.events.len() as u64;
     }
 
     fn push(&self, event: Event) {
@@ -110,6 +117,15 @@ impl Observer for Journal {
     fn logged(&self, level: Level, line: &str) {
         self.push(record::logged(level, line));
     }
+}
+
+/// What is to be recorded.
+#[derive(Debug)]
+pub struct Taken {
+    /// How many were before.
+    pub recorded: u64,
+    /// What comes next.
+    pub events: Vec<Event>,
 }
 
 /// Keeps the lease of one turn, and records what its journal gathers.
@@ -199,19 +215,21 @@ impl Keeper {
     }
 
     async fn renew(&self, deadline: Instant, cancel: &Cancel) -> Renewal {
-        let events = self.journal.take();
-        let renewal = self.catalog.renew(self.held, &events);
+        let taken = self.journal.take();
+        let renewal = self.catalog.renew(self.held, taken.recorded, &taken.events);
         let late = |_| CatalogError::Unavailable { source: anyhow!("the catalog is busy") };
         let bound = deadline.min(Instant::now() + RENEW);
         match timeout_at(bound, renewal).await.map_err(late).flatten() {
-            Ok(Standing::Held) => Renewal::Held,
-            Ok(Standing::CancelAsked) => {
-                cancel.cancel();
+            Ok(standing) => {
+                self.journal.recorded(&taken);
+                if standing == Standing::CancelAsked {
+                    cancel.cancel();
+                }
                 Renewal::Held
             }
             Err(CatalogError::LeaseLost | CatalogError::Deleted) => Renewal::Lost,
             Err(error) => {
-                self.journal.put_back(events);
+                self.journal.put_back(taken);
                 let error = super::told(error);
                 tracing::warn!(turn = %self.held.turn, error, "a lease was not renewed");
                 Renewal::Failed

@@ -31,7 +31,7 @@ mod wake;
 
 use turn::Outcome;
 
-pub use lease::{Journal, Keeper};
+pub use lease::{Journal, Keeper, Taken};
 pub use mounting::Mounting;
 pub use record::{ending_of, events_of, invoked_of, wakes_of};
 

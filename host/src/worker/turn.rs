@@ -7,7 +7,7 @@ use tokio::time::{Instant, sleep};
 use tracing::field::Empty;
 use tracing::{Instrument, Span, info_span};
 
-use super::lease::{Journal, Keeper};
+use super::lease::{Journal, Keeper, Taken};
 use super::{Inner, record, told};
 use crate::catalog::{CatalogError, Claimed, Finish, Lease};
 use crate::engine::{Bounds, Cancel, Component, End, Report, Request};
@@ -161,7 +161,7 @@ async fn component(inner: &Inner, sha256: Sha256) -> Result<Component, Unready> 
 }
 
 fn finish(report: &Report, journal: &Journal) -> Finish {
-    let mut events = journal.take();
+    let Taken { recorded, mut events } = journal.take();
     events.extend(record::events_of(&report.events));
     events.extend(record::dropped_lines(report.log_lines_dropped));
     Finish {
@@ -169,6 +169,7 @@ fn finish(report: &Report, journal: &Journal) -> Finish {
         said: report.said.clone(),
         wakes: record::wakes_of(&report.wakes),
         events,
+        recorded,
         invoked: record::invoked_of(&report.invocations),
     }
 }

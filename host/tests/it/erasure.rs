@@ -257,7 +257,7 @@ async fn questions_of_a_subjects_gone_sessions_are_erased() {
             let lease = catalog.claim("host", 1).await.unwrap()[0].lease;
             let ending = Ending::Asked { question: opener.to_owned(), component: None };
             let (wakes, events, invoked) = (Vec::new(), Vec::new(), Vec::new());
-            let asks = Finish { ending, said: String::new(), wakes, events, invoked };
+            let asks = Finish { ending, said: String::new(), wakes, events, recorded: 0, invoked };
             catalog.finish_turn(lease, &asks).await.unwrap();
             catalog.cancel(lease.turn).await.unwrap();
             if called != "two" {

@@ -65,10 +65,10 @@ on_both! {
         let claimed = broken_anywhere(desk, || catalog.claim("host", 1)).await;
         let lease = claimed[0].lease;
         let events = [said("piece"), Event::Deleted { path: "session/a".into() }];
-        broken_anywhere(desk, || catalog.renew(lease, &events)).await;
+        broken_anywhere(desk, || catalog.renew(lease, 0, &events)).await;
         broken_anywhere(desk, || catalog.cancel(lease.turn)).await;
         let wakes = vec![Wake { after_ms: 1, input: "later".into() }];
-        let asking = Finish { wakes, events: events.to_vec(), ..asked("which?") };
+        let asking = Finish { wakes, events: events.to_vec(), recorded: 2, ..asked("which?") };
         broken_anywhere(desk, || catalog.finish_turn(lease, &asking)).await;
         broken_anywhere(desk, || catalog.resume(answer_to(lease.turn))).await;
         let answering = claim_one(catalog).await.lease;
@@ -127,7 +127,7 @@ on_both! {
         let pieces = vec![said("x"); 3];
         catalog.enqueue(turn_of(session)).await.unwrap();
         let lease = claim_one(catalog).await.lease;
-        catalog.renew(lease, &pieces).await.unwrap();
+        catalog.renew(lease, 0, &pieces).await.unwrap();
         catalog.finish_turn(lease, &asked("which?")).await.unwrap();
         broken_anywhere(desk, || catalog.cancel(lease.turn)).await;
         broken_anywhere(desk, || catalog.close_session(session)).await;

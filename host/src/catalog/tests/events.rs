@@ -9,7 +9,7 @@ on_both! {
         let mut turns = Vec::new();
         for _ in 0..2 {
             let lease = desk.catalog.start_turn(start(session)).await.unwrap();
-            desk.catalog.renew(lease, &[said("a"), said("b")]).await.unwrap();
+            desk.catalog.renew(lease, 0, &[said("a"), said("b")]).await.unwrap();
             desk.catalog.finish_turn(lease, &replied()).await.unwrap();
             turns.push(lease.turn);
         }
@@ -34,6 +34,37 @@ on_both! {
         assert_eq!(desk.catalog.events(session, 0, 0).await.unwrap(), []);
     }
 
+    /// Who does not know what became of a renewal tells all of it again, and what is new: each event is
+    /// there once, and what an attempt that died had recorded stands for no other's.
+    async fn a_renewal_whose_answer_was_lost_records_nothing_twice(desk: &Desk) {
+        let (_, session) = desk.ready().await;
+        let catalog = &desk.catalog;
+        catalog.enqueue(turn_of(session)).await.unwrap();
+        let told = ["a", "b", "c", "d"].map(said);
+        let mut expected = Vec::new();
+        for attempt in 1..=2 {
+            let lease = claim_one(catalog).await.lease;
+            assert_eq!(lease.attempt, attempt);
+            for known in [1, 1, 2, 3] {
+                catalog.renew(lease, 0, &told[..known]).await.unwrap();
+            }
+            catalog.renew(lease, 2, &told[2..3]).await.unwrap();
+            if attempt == 2 {
+                let finish = Finish { recorded: 2, events: told[2..].to_vec(), ..replied() };
+                catalog.finish_turn(lease, &finish).await.unwrap();
+            } else {
+                desk.pass(LEASE_MS + 1);
+                catalog.give_up_dead().await.unwrap();
+                desk.pass(crate::limits::TURN_RETRY_PAUSE_MS);
+            }
+            expected.extend(told[..3].iter().map(|event| (attempt, event.clone())));
+        }
+        expected.push((2, told[3].clone()));
+        let events = catalog.events(session, 0, 100).await.unwrap();
+        let said = events.into_iter().filter(|one| matches!(one.event, Event::Said { .. }));
+        assert_eq!(said.map(|one| (one.attempt, one.event)).collect::<Vec<_>>(), expected);
+    }
+
     /// What another process does is heard, and so is what this one does.
     async fn who_watches_a_session_hears_of_its_events(desk: &Desk) {
         let (_, _, session) = desk.session().await;
@@ -44,7 +75,7 @@ on_both! {
         let began = Instant::now();
         watch.changed().await;
         assert!(began.elapsed() < Duration::from_millis(crate::limits::WATCH_LOOK_MS / 2));
-        other.renew(lease, &[said("from afar")]).await.unwrap();
+        other.renew(lease, 0, &[said("from afar")]).await.unwrap();
         let mut seen = 1;
         while seen < 2 {
             watch.changed().await;

@@ -237,7 +237,7 @@ impl Both<'_> {
             }
             Operation::Renew(at) => {
                 let Some(lease) = pick(&self.leases, at) else { return };
-                let renewed = catalog.renew(lease, &[]).await.ok();
+                let renewed = catalog.renew(lease, 0, &[]).await.ok();
                 assert_eq!(renewed, self.model.renew(lease));
             }
             Operation::Finish(at, end) => {

@@ -149,7 +149,7 @@ on_both! {
         ] {
             assert!(matches!(refused, Err(CatalogError::Deleted)), "{refused:?}");
         }
-        assert!(matches!(catalog.renew(lost, &[]).await, Err(CatalogError::LeaseLost)));
+        assert!(matches!(catalog.renew(lost, 0, &[]).await, Err(CatalogError::LeaseLost)));
         assert_eq!(catalog.claim("host", 10).await.unwrap(), []);
         assert_eq!(catalog.due_wakeups(10).await.unwrap(), []);
 

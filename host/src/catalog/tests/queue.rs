@@ -117,13 +117,13 @@ on_both! {
         for attempt in 1..=3_u32 {
             let lease = claim_one(catalog).await.lease;
             assert_eq!(lease.attempt, attempt);
-            catalog.renew(lease, &[said(&format!("try {attempt} "))]).await.unwrap();
-            catalog.renew(lease, &[said("and more")]).await.unwrap();
+            catalog.renew(lease, 0, &[said(&format!("try {attempt} "))]).await.unwrap();
+            catalog.renew(lease, 1, &[said("and more")]).await.unwrap();
             held.push(lease);
             for lost in &held[..held.len() - 1] {
-                let renewed = catalog.renew(*lost, &[]).await;
+                let renewed = catalog.renew(*lost, 0, &[]).await;
                 assert!(matches!(renewed, Err(CatalogError::LeaseLost)));
-                let told = catalog.renew(*lost, &[said("late")]).await;
+                let told = catalog.renew(*lost, 0, &[said("late")]).await;
                 assert!(matches!(told, Err(CatalogError::LeaseLost)));
                 let finished = catalog.finish_turn(*lost, &replied()).await;
                 assert!(matches!(finished, Err(CatalogError::LeaseLost)));
@@ -161,9 +161,9 @@ on_both! {
         assert_eq!(catalog.cancel(second).await.unwrap(), Cancelled::Over);
         let lease = claim_one(catalog).await.lease;
         assert_eq!(lease.turn, first);
-        assert_eq!(catalog.renew(lease, &[]).await.unwrap(), Standing::Held);
+        assert_eq!(catalog.renew(lease, 0, &[]).await.unwrap(), Standing::Held);
         assert_eq!(catalog.cancel(first).await.unwrap(), Cancelled::Asked);
-        let told = catalog.renew(lease, &[said("part")]).await.unwrap();
+        let told = catalog.renew(lease, 0, &[said("part")]).await.unwrap();
         assert_eq!(told, Standing::CancelAsked);
         desk.pass(LEASE_MS + 1);
         assert_eq!(catalog.claim("host", 1).await.unwrap(), [], "it is not tried again");
@@ -196,7 +196,7 @@ on_both! {
         catalog.resume(answer_to(asking.turn)).await.unwrap();
         let answering = claim_one(catalog).await.lease;
         assert_eq!(catalog.cancel(asking.turn).await.unwrap(), Cancelled::Asked);
-        assert_eq!(catalog.renew(answering, &[]).await.unwrap(), Standing::CancelAsked);
+        assert_eq!(catalog.renew(answering, 0, &[]).await.unwrap(), Standing::CancelAsked);
         catalog.finish_turn(answering, &failed(Failure::Cancelled)).await.unwrap();
         assert_eq!(catalog.cancel(asking.turn).await.unwrap(), Cancelled::Ended);
         assert_eq!(desk.states(session).await, [TurnState::Failed; 2]);

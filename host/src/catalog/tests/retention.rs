@@ -348,7 +348,7 @@ on_both! {
             let (_, _, session) = super::session(catalog, called).await;
             catalog.enqueue(turn_of(session)).await.unwrap();
             let lease = claim_one(catalog).await.lease;
-            catalog.renew(lease, &events).await.unwrap();
+            catalog.renew(lease, 0, &events).await.unwrap();
             leases.push(lease);
         }
         let pieces = async || {
@@ -369,7 +369,7 @@ on_both! {
         let many = vec![said("x"); usize::try_from(2 * ROWS_SWEPT_MAX).unwrap()];
         catalog.enqueue(turn_of(session)).await.unwrap();
         let lease = claim_one(catalog).await.lease;
-        catalog.renew(lease, &many).await.unwrap();
+        catalog.renew(lease, 0, &many).await.unwrap();
         catalog.finish_turn(lease, &replied()).await.unwrap();
         desk.pass(PIECES_KEPT_MS + 1);
         let mut steps = Vec::new();

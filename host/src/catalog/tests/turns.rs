@@ -18,9 +18,9 @@ on_both! {
     async fn a_turn_whose_host_died_keeps_its_partial_reply_and_blocks_nobody(desk: &Desk) {
         let (_, _, session) = desk.session().await;
         let dead = desk.catalog.start_turn(start(session)).await.unwrap();
-        desk.catalog.renew(dead, &[said("one ")]).await.unwrap();
+        desk.catalog.renew(dead, 0, &[said("one ")]).await.unwrap();
         desk.pass(LEASE_MS);
-        desk.catalog.renew(dead, &[said("two")]).await.unwrap();
+        desk.catalog.renew(dead, 1, &[said("two")]).await.unwrap();
         desk.pass(LEASE_MS);
         assert!(desk.catalog.start_turn(start(session)).await.is_err());
         desk.pass(1);
@@ -30,7 +30,7 @@ on_both! {
         assert_eq!((sealed.state, sealed.said.as_str()), (TurnState::Failed, "one two"));
         assert_eq!(sealed.failure.as_deref(), Some("abandoned"));
         for events in [&[][..], &[said("three")]] {
-            let late = desk.catalog.renew(dead, events).await;
+            let late = desk.catalog.renew(dead, 0, events).await;
             assert!(matches!(late, Err(CatalogError::LeaseLost)));
         }
         let late = desk.catalog.finish_turn(dead, &replied()).await;
@@ -49,7 +49,7 @@ on_both! {
         desk.catalog.abandon(other).await.unwrap();
         desk.catalog.abandon(session).await.unwrap();
         assert_eq!(desk.states(other).await, [TurnState::Failed]);
-        let late = desk.catalog.renew(dead, &[]).await;
+        let late = desk.catalog.renew(dead, 0, &[]).await;
         assert!(matches!(late, Err(CatalogError::LeaseLost)));
         desk.catalog.finish_turn(held, &replied()).await.unwrap();
     }
@@ -158,7 +158,7 @@ on_both! {
         let text = "\0 \u{1a}0 %_'\"\\ \u{10ffff} é e\u{301}";
         let begin = Start { input: text, ..start(session) };
         let lease = desk.catalog.start_turn(begin).await.unwrap();
-        desk.catalog.renew(lease, &[said(text)]).await.unwrap();
+        desk.catalog.renew(lease, 0, &[said(text)]).await.unwrap();
         let ending = Ending::Replied(text.into());
         let whole = Finish { said: text.into(), ..finish(ending) };
         desk.catalog.finish_turn(lease, &whole).await.unwrap();

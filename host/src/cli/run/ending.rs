@@ -2,10 +2,10 @@
 
 use std::process::ExitCode;
 
-use bailiwick::catalog::{Ending, Event, Failure as Kind, Finish, Lease};
+use bailiwick::catalog::{Ending, Failure as Kind, Finish, Lease};
 use bailiwick::engine::{End, Report};
 use bailiwick::space::FileEvent;
-use bailiwick::worker::{ending_of, events_of, invoked_of, wakes_of};
+use bailiwick::worker::{Taken, ending_of, events_of, invoked_of, wakes_of};
 use serde_json::{Value, json};
 
 use super::super::Outcome;
@@ -15,14 +15,15 @@ use super::super::output::{Output, counted};
 use super::Run;
 
 /// What the catalog keeps: what the journal still holds, then the files in order.
-pub(super) fn record(report: &Report, mut events: Vec<Event>, component: Vec<u8>) -> Finish {
+pub(super) fn record(report: &Report, taken: Taken, component: Vec<u8>) -> Finish {
+    let Taken { recorded, mut events } = taken;
     events.extend(events_of(&report.events));
     let mut ending = ending_of(&report.end);
     if let Ending::Asked { component: asking, .. } = &mut ending {
         *asking = Some(component);
     }
     let (wakes, invoked) = (wakes_of(&report.wakes), invoked_of(&report.invocations));
-    Finish { ending, said: report.said.clone(), wakes, events, invoked }
+    Finish { ending, said: report.said.clone(), wakes, events, recorded, invoked }
 }
 
 /// A turn without a reply, in words.

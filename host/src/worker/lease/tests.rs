@@ -40,11 +40,11 @@ async fn a_few_files_are_recorded_soon_and_many_are_not() {
     timeout(RENEW, journal.gathered()).await.unwrap_err();
     write(&space, 2).await;
     timeout(2 * GATHER_FILES, journal.gathered()).await.unwrap();
-    assert_eq!(journal.take().len(), 2);
+    assert_eq!(journal.take().events.len(), 2);
     timeout(RENEW, journal.gathered()).await.unwrap_err();
     write(&space, FILES_AT_ONCE + 1).await;
     timeout(RENEW, journal.gathered()).await.unwrap_err();
-    assert_eq!(journal.take().len(), FILES_AT_ONCE + 1);
+    assert_eq!(journal.take().events.len(), FILES_AT_ONCE + 1);
     write(&space, 1).await;
     timeout(2 * GATHER_FILES, journal.gathered()).await.unwrap();
 }
@@ -57,5 +57,22 @@ async fn what_is_said_is_recorded_at_once() {
     write(&space, FILES_AT_ONCE + 1).await;
     journal.said("a");
     timeout(2 * GATHER, journal.gathered()).await.unwrap();
-    assert_eq!(journal.take().len(), FILES_AT_ONCE + 2);
+    assert_eq!(journal.take().events.len(), FILES_AT_ONCE + 2);
+}
+
+/// What was to be recorded and may have been is told again as it was: what is said since comes after it.
+#[test]
+fn what_may_be_recorded_is_not_added_to() {
+    let journal = Journal::default();
+    let said = |text: &str| Event::Said { text: text.to_owned() };
+    journal.said("a");
+    journal.put_back(journal.take());
+    journal.said("b");
+    journal.said("c");
+    let taken = journal.take();
+    assert_eq!((taken.recorded, &taken.events[..]), (0, &[said("a"), said("bc")][..]));
+    journal.recorded(&taken);
+    journal.said("d");
+    let taken = journal.take();
+    assert_eq!((taken.recorded, &taken.events[..]), (2, &[said("d")][..]));
 }

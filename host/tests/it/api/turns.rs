@@ -148,7 +148,7 @@ async fn events_go_on_where_their_reader_was() {
     assert!(seen.starts_with("id: 2\nevent: state\n"), "{seen}");
     assert!(!seen.contains("queued"), "{seen}");
     let said = [Event::Said { text: "hello\nthere".to_owned() }];
-    door.catalog.renew(claimed.lease, &said).await.unwrap();
+    door.catalog.renew(claimed.lease, 0, &said).await.unwrap();
     read_until(&mut body, &mut seen, "hello\\nthere").await;
     assert!(seen.contains("id: 3\nevent: said\n"), "{seen}");
 }

@@ -178,7 +178,7 @@ pub(crate) fn turn(session: SessionId) -> Enqueue<'static> {
 
 pub(crate) fn ended(ending: Ending) -> Finish {
     let (wakes, events, invoked) = (Vec::new(), Vec::new(), Vec::new());
-    Finish { ending, said: String::new(), wakes, events, invoked }
+    Finish { ending, said: String::new(), wakes, events, recorded: 0, invoked }
 }
 
 pub(crate) fn replied() -> Ending {
