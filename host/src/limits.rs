@@ -271,8 +271,6 @@ pub const BODY_PIECE_BYTES: u32 = 256 << 10;
 pub const ARCHIVE_FILES_MAX: usize = 100_000;
 /// Archives that are made at once: each holds the names of its files.
 pub const HOST_ARCHIVES_MAX: usize = 8;
-/// Readers of events at once.
-pub const HOST_FOLLOWERS_MAX: usize = 10_000;
 /// Components that are held in memory at once while they are uploaded, each up to
 /// [`COMPONENT_BYTES_MAX`].
 pub const HOST_COMPONENT_UPLOADS_MAX: usize = 2;
@@ -376,6 +374,8 @@ pub struct Limits {
     pub spill_bytes_min: usize,
     /// Turns that run at once.
     pub host_turns_max: usize,
+    /// Readers of events over HTTP at once.
+    pub host_followers_max: usize,
 }
 
 impl Default for Limits {
@@ -409,6 +409,7 @@ impl Default for Limits {
             log_line_bytes_max: 16 << 10,
             spill_bytes_min: 32 << 10,
             host_turns_max: 1_000,
+            host_followers_max: 10_000,
         }
     }
 }

@@ -22,8 +22,7 @@ use super::traces;
 use crate::catalog::{Catalog, CatalogError, ErasureId, Label, LabelError};
 use crate::engine::Engine;
 use crate::limits::{
-    HOST_ARCHIVES_MAX, HOST_COMPONENT_UPLOADS_MAX, HOST_FOLLOWERS_MAX, HOST_PUBLISHES_MAX,
-    HOST_SPILLS_MAX,
+    HOST_ARCHIVES_MAX, HOST_COMPONENT_UPLOADS_MAX, HOST_PUBLISHES_MAX, HOST_SPILLS_MAX,
 };
 use crate::scope::{AgentId, SessionId, WorkspaceId};
 use crate::space::Storage;
@@ -91,15 +90,16 @@ impl Host {
         verifier: Verifier,
         metrics: Metrics,
     ) -> Self {
-        let room = |places| Arc::new(Semaphore::new(places));
+        let room = |places: usize| Arc::new(Semaphore::new(places.min(Semaphore::MAX_PERMITS)));
         let (archives, spills) = (room(HOST_ARCHIVES_MAX), room(HOST_SPILLS_MAX));
+        let followers = room(storage.limits().host_followers_max);
         Self(Arc::new(Shared {
             catalog,
             storage,
             engine,
             verifier,
             archives,
-            followers: room(HOST_FOLLOWERS_MAX),
+            followers,
             uploads: room(HOST_COMPONENT_UPLOADS_MAX),
             publishes: room(HOST_PUBLISHES_MAX),
             spills,

@@ -6,6 +6,7 @@ use axum::body::Body;
 use axum::http::{Method, StatusCode};
 use bailiwick::api::authority::Authority;
 use bailiwick::catalog::{AgentComponent, Event, Name};
+use bailiwick::limits::Limits;
 use bailiwick::scope::Sha256;
 use http_body_util::BodyExt as _;
 use serde_json::json;
@@ -13,6 +14,7 @@ use tower::ServiceExt as _;
 
 use super::{Answer, Door, Who, request};
 use crate::engine::wat;
+use crate::space::World;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -167,6 +169,25 @@ async fn events_end_with_the_right_to_see_them() {
     door.ask_turn(&door.who("bob", &[Authority::SessionsWrite]), "a secret").await;
     let body = tokio::time::timeout(PATIENCE, response.into_body().collect()).await.unwrap();
     assert_eq!(body.unwrap().to_bytes(), "");
+}
+
+/// Only so many follow at once; who lets go makes room.
+#[tokio::test]
+async fn followers_over_the_bound_are_told_to_come_again() {
+    let limits = Limits { host_followers_max: 2, ..Limits::default() };
+    let door = Door::over(World::with(limits)).await;
+    let ann = door.ann();
+    let follow = async || {
+        let request = request(&ann, Method::GET, &door.in_session("/events"));
+        door.router.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap()
+    };
+    let followers = [follow().await, follow().await];
+    assert!(followers.iter().all(|follower| follower.status() == StatusCode::OK));
+    let refused = follow().await;
+    assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
+    assert!(refused.headers().contains_key("retry-after"));
+    drop(followers);
+    assert_eq!(follow().await.status(), StatusCode::OK);
 }
 
 async fn read_until(body: &mut Body, seen: &mut String, wanted: &str) {
