@@ -26,7 +26,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     run: |setting| Box::pin(run(setting)),
 };
 
-const PAGE: usize = 1_000;
+pub(super) const PAGE: usize = 1_000;
 
 async fn run(setting: &Setting) -> Result<Found> {
     let stub = Server::stub()?;
@@ -104,7 +104,7 @@ async fn delete_many(store: &S3Store, keys: &[ObjectKey]) -> Result<Cost> {
     Ok(timed(all).await?.1)
 }
 
-async fn delete_objects(client: &Client, keys: &[ObjectKey]) -> Result<Cost> {
+pub(super) async fn delete_objects(client: &Client, keys: &[ObjectKey]) -> Result<Cost> {
     let all = async {
         for page in keys.chunks(PAGE) {
             let named = |key: &ObjectKey| ObjectIdentifier::builder().key(key.as_str()).build();

@@ -16,6 +16,7 @@ mod large_s3;
 mod listing;
 mod many_turns;
 mod overlapping;
+mod retention;
 mod scope_check;
 mod search;
 mod small_directory;
@@ -62,6 +63,7 @@ pub(crate) fn all() -> Vec<Workload> {
         key_value::WORKLOAD,
         listing::WORKLOAD,
         deleting::WORKLOAD,
+        retention::WORKLOAD,
         search::WORKLOAD,
         growth::WORKLOAD,
     ]
