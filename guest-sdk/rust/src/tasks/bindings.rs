@@ -2796,8 +2796,8 @@ pub mod exports {
     pub mod bailiwick {
         pub mod agent {
             /// `turn`, for a guest whose calls may overlap. It awaits the calls of
-            /// `bailiwick:storage/async-files`; any other import holds up all of the guest until it is
-            /// answered, and no other guest.
+            /// `bailiwick:storage/async-files` and of WASI 0.3; any other import holds up all of the guest
+            /// until it is answered, and no other guest.
             #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
             pub mod async_turn {
                 #[used]
