@@ -95,9 +95,14 @@ pub struct DeletionRecord {
     pub proved_ms: Option<u64>,
 }
 
-const COLUMNS: &str = "select id, kind, workspace_id, agent_id, deleted_ms, why, by_subject,
+pub(super) const COLUMNS: &str =
+    "select id, kind, workspace_id, agent_id, deleted_ms, why, by_subject,
     attempt, files, bytes, versions, uploads, digest, unproved, emptied_ms,
     proved_ms, emptied from storage_deletions";
+
+/// The one that is due for longest.
+pub(super) const DUE: &str = " where store_id = $1 and proved_ms is null and due_ms <= $2
+    order by due_ms, deleted_ms, id limit 1 for update skip locked";
 
 impl Catalog {
     /// Deletions of this store whose files may still be there, the oldest first: at most 1,000.
@@ -156,9 +161,7 @@ impl Catalog {
         lease_ms: u64,
     ) -> Result<Option<DeletionRecord>, CatalogError> {
         let mut changes = self.begin().await?;
-        let due = " where store_id = $1 and proved_ms is null and due_ms <= $2
-            order by due_ms, deleted_ms, id limit 1 for update skip locked";
-        let due = sql([COLUMNS, due].concat()).bind(self.store).bind(self.now());
+        let due = sql([COLUMNS, DUE].concat()).bind(self.store).bind(self.now());
         let Some(found) = changes.rows(due).await?.first_by(record)? else { return Ok(None) };
         let claimed = DeletionRecord { attempt: found.attempt.saturating_add(1), ..found };
         let claim = "update storage_deletions set attempt = $2, due_ms = $3 where id = $1";

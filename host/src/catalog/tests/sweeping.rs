@@ -226,10 +226,12 @@ async fn a_sweep_searches_by_indexes() {
         assert!(plan.iter().any(|step| step.starts_with("SEARCH")), "{statement}: {plan:?}");
         assert!(!plan.iter().any(|step| step.starts_with("SCAN")), "{statement}: {plan:?}");
     }
+    let due = [deletions::COLUMNS, deletions::DUE].concat();
     for (going, index) in [
         (GOING_SESSIONS, "sessions_going"),
         (GOING_AGENTS, "agents_going"),
         (GOING_WORKSPACES, "workspaces_going"),
+        (due.trim_end_matches(" for update skip locked"), "storage_deletions_owed"),
     ] {
         let explain = sql(["explain query plan ", going].concat());
         let plan = desk.catalog.database.rows(explain).await.unwrap();
