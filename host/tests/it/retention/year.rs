@@ -419,12 +419,6 @@ fn amount() -> Amount {
     if is_ci() { Amount { sessions: 1_000, days: 365 } } else { Amount { sessions: 60, days: 120 } }
 }
 
-/// A bucket takes its time: a whole year is there for whoever asks for it.
-fn bucket_days() -> u64 {
-    let days = std::env::var("BAILIWICK_TEST_BUCKET_DAYS");
-    days.map_or(120, |days| days.parse().expect("a number of days"))
-}
-
 async fn year(database: Database, store: Arc<dyn ObjectStore>, clock: Arc<HandClock>, of: Amount) {
     let ground = Ground::over(database, store, clock).await;
     Year::new(ground, of, 7).await.live().await;
@@ -460,7 +454,7 @@ async fn a_year_over_a_directory_is_as_its_model() {
 async fn a_year_over_a_bucket_is_as_its_model() {
     let Some(server) = crate::servers::seaweed() else { return };
     let store = server.store().await;
-    let few = Amount { sessions: 20, days: 60 };
-    let of = if is_ci() { Amount { sessions: 1_000, days: bucket_days() } } else { few };
+    // It takes its time.
+    let of = if is_ci() { amount() } else { Amount { sessions: 20, days: 60 } };
     year(Database::file(), Arc::new(store), clock(), of).await;
 }
