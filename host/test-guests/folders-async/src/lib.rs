@@ -1,6 +1,6 @@
 //! Does what its input names, one step after the other, and prints what came of each, as the program
 //! `folders` does; only that it is one of WASI 0.3, and fails with the codes of `wasi:filesystem`.
-//! The steps of [`many`] have several calls under way at once.
+//! The steps of `many` have several calls under way at once.
 
 #[expect(
     missing_docs,
