@@ -196,10 +196,10 @@ async fn given_up(folder: &Descriptor, path: String, number: u64) -> Result<Valu
     let mut bytes = Vec::new();
     for _ in 0..number {
         let mut read = Box::pin(data.read(Vec::with_capacity(10_000)));
-        // Polled once, and dropped.
+        // Polled once, and given up: what came until then is its reader's.
         let read = poll_fn(|context| match read.as_mut().poll(context) {
-            Poll::Ready((_, read)) => Poll::Ready(read),
-            Poll::Pending => Poll::Ready(Vec::new()),
+            Poll::Ready((_, came)) => Poll::Ready(came),
+            Poll::Pending => Poll::Ready(read.as_mut().cancel().1),
         });
         bytes.extend(read.await);
     }
