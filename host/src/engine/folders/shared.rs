@@ -10,6 +10,7 @@ use super::descriptor::Descriptor;
 use super::error::Answer;
 use super::file::OpenFile;
 use super::path::Link;
+use crate::engine::tasks::Calls;
 
 /// The folders of one turn; clones are the same ones.
 #[derive(Clone)]
@@ -66,16 +67,27 @@ impl Shared {
         folders
     }
 
-    /// Notes that a handle is gone, where nothing can be waited for: the next change closes it.
-    /// Whether it was the first one, so that somebody has to see to that.
+    /// Notes that a handle is gone which nobody ever had: the next change closes it, or the end of
+    /// the turn. Nothing can be begun where it is given up.
+    fn give_up(&self, file: Arc<OpenFile>) {
+        self.let_go_so_far().push(LetGo { file, outcome: None });
+    }
+
+    /// Notes that a handle is gone, where nothing can be waited for, and sees to it that it is closed.
     pub(super) fn let_go(
         &self,
         file: Arc<OpenFile>,
         outcome: Option<oneshot::Sender<Answer<()>>>,
-    ) -> bool {
+        calls: &Calls,
+    ) {
         let mut let_go = self.let_go_so_far();
+        let is_seen_to = let_go.iter().any(|one| one.outcome.is_some());
         let_go.push(LetGo { file, outcome });
-        let_go.len() == 1
+        drop(let_go);
+        if !is_seen_to {
+            let folders = self.clone();
+            calls.tidy(async move { drop(folders.change().await) });
+        }
     }
 
     fn let_go_so_far(&self) -> MutexGuard<'_, Vec<LetGo>> {
@@ -94,7 +106,7 @@ impl Shared {
     }
 }
 
-/// What was opened, until the guest has it. If it never does, it is let go.
+/// What was opened, until the guest has it. If it never does, it is given up.
 pub(super) struct Opened {
     descriptor: Option<Descriptor>,
     folders: Shared,
@@ -114,7 +126,7 @@ impl Opened {
 impl Drop for Opened {
     fn drop(&mut self) {
         if let Some(Descriptor::File(handle)) = self.descriptor.take() {
-            self.folders.let_go(handle.file, None);
+            self.folders.give_up(handle.file);
         }
     }
 }

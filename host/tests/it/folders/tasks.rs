@@ -260,6 +260,25 @@ async fn opens_that_are_given_up_are_closed() {
     assert_eq!(came[1], ok("well"));
 }
 
+/// A stream is closed, and its writer told, also where an open was given up before and nothing else
+/// changes the folders.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stream_is_closed_behind_an_open_that_was_given_up() {
+    let Some(ground) = Ground::with_tasks(Limits { turn_ms_max: 10_000, ..bounds() }) else {
+        return;
+    };
+    ground.world.store.slow_down(Duration::from_millis(20));
+    let came = ground
+        .run(json!([
+            ["h-open", "a", "/session/a", "wc"],
+            ["many-opens-given-up", "/session/x", 1],
+            ["sleep", 500],
+            ["h-write", "a", "told"],
+        ]))
+        .await;
+    assert_eq!(came[3], done());
+}
+
 /// A program that leaves calls, waits or streams under way without end goes over its handles or ends,
 /// and leaves nothing to the host.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -166,9 +166,6 @@ impl StreamConsumer<TurnState> for Writing {
 impl Drop for Writing {
     fn drop(&mut self) {
         let outcome = self.outcome.take();
-        if self.folders.let_go(self.file.clone(), outcome) {
-            let folders = self.folders.clone();
-            self.calls.tidy(async move { drop(folders.change().await) });
-        }
+        self.folders.let_go(self.file.clone(), outcome, &self.calls);
     }
 }
