@@ -32,8 +32,8 @@ the guest for room for its three texts, which the guest then gives back. They ar
 the host has them, without the copies that generated bindings make; one unit of compilation for the \
 whole crate took off some 40 ns, in quiet runs side by side (521 to 591 ns against 575 to 621), and \
 to answer with the path that the call brought instead of a copy some 30 more. What is left to save is \
-in how values are lowered, which is wasmtime's. Since calls are counted for the record of \
-their turn, some 200 ns more were measured, in a busy hour (465 before, in a quiet one).";
+in how values are lowered, which is wasmtime's. In quiet runs it was 465, and 490 since calls are \
+counted for the record of their turn; a busy hour adds half as much again.";
 
 async fn run(setting: &Setting) -> Result<Found> {
     let times = setting.choose(20_000, 100_000);
