@@ -49,4 +49,11 @@ impl KnownObjects {
     pub(super) fn forget(&self, key: &ObjectKey) {
         self.known().pop(key);
     }
+
+    pub(super) fn forget_all<'k>(&self, keys: impl IntoIterator<Item = &'k ObjectKey>) {
+        let mut known = self.known();
+        for key in keys {
+            known.pop(key);
+        }
+    }
 }

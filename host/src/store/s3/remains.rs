@@ -65,7 +65,7 @@ impl S3Store {
     }
 
     pub(super) async fn destroy_all(&self, remains: &[Remain]) -> Result<(), StoreError> {
-        remains.iter().for_each(|remain| self.objects.forget(&remain.key));
+        self.objects.forget_all(remains.iter().map(|remain| &remain.key));
         let (uploads, objects): (Vec<_>, Vec<_>) =
             remains.iter().cloned().partition(|remain| remain.kind == RemainKind::Upload);
         self.abort_all(&uploads).await?;

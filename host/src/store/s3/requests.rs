@@ -1,5 +1,6 @@
 //! One request each, sent once: no retries, no judgement.
 
+use std::borrow::Borrow;
 use std::sync::{Arc, OnceLock};
 
 use aws_sdk_s3::Client;
@@ -125,13 +126,15 @@ impl Requests {
     }
 
     /// Deletes at most 1,000 objects.
-    pub(super) async fn delete_many(&self, keys: &[ObjectKey]) -> Result<(), Failure> {
-        let mut delete = Delete::builder().quiet(true);
-        for key in keys {
-            let named = ObjectIdentifier::builder().key(self.name(key)).build();
-            delete = delete.objects(named.map_err(|e| Failure::new(FailureKind::Refused, e))?);
-        }
-        let delete = delete.build().map_err(|e| Failure::new(FailureKind::Refused, e))?;
+    pub(super) async fn delete_many<K>(&self, keys: &[K]) -> Result<(), Failure>
+    where
+        K: Borrow<ObjectKey>,
+    {
+        let unfit = |error| Failure::new(FailureKind::Refused, anyhow::Error::new(error));
+        let named = |key: &K| ObjectIdentifier::builder().key(self.name(key.borrow())).build();
+        let named = keys.iter().map(named).collect::<Result<Vec<_>, _>>().map_err(unfit)?;
+        let delete = Delete::builder().quiet(true).set_objects(Some(named));
+        let delete = delete.build().map_err(unfit)?;
         let request = self.client.delete_objects().bucket(&self.bucket).delete(delete);
         refused_in(request.send().await?.errors())
     }
