@@ -1,17 +1,19 @@
 //! One large file through a writer and a reader, in a directory.
 
 use std::io::{ErrorKind, Read, Write};
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
 use bailiwick::space::ErrorCode;
 use bailiwick::store::Precondition;
 use cap_std::ambient_authority;
-use cap_std::fs::Dir;
+use cap_std::fs::{Dir, File};
 use futures::TryStreamExt;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path as PeerPath;
 use object_store::{ObjectStoreExt, WriteMultipart};
+use rustix::fs::{Advice, fadvise};
 
 use super::{Found, Workload};
 use crate::figure::Unit;
@@ -25,10 +27,11 @@ pub(crate) const WORKLOAD: Workload = Workload {
     about: "A guest writes 1 GiB (128 MiB in a quick run) through a writer, durably, and reads it \
             back from the page cache through a reader, 1 MiB per call. `cap-std` does the same in \
             blocks of 1 MiB on a thread for blocking work: new file, sync, rename, sync of the \
-            folder; and it reads once more, copying each block to where a guest's memory could be. \
-            `object_store` is its `LocalFileSystem` with `with_fsync`. Before it writes, each one \
-            deletes what it wrote last, off the clock: a kernel fills pages that were just given \
-            back several times as fast as others.",
+            folder. It writes once more as our store does, sending each 8 MiB to the disk at once \
+            and not all of them by the sync; and it reads once more, copying each block to where \
+            a guest's memory could be. `object_store` is its `LocalFileSystem` with `with_fsync`. \
+            Before it writes, each one deletes what it wrote last, off the clock: a kernel fills \
+            pages that were just given back several times as fast as others.",
     run: |setting| Box::pin(run(setting)),
 };
 
@@ -62,7 +65,8 @@ async fn run(setting: &Setting) -> Result<Found> {
     };
     let mut race = Race::default();
     race.enter("guest", "write", || contest.clone().our_write());
-    race.enter("cap-std", "write", || contest.clone().raw_write());
+    race.enter("cap-std", "write", || contest.clone().raw_write(raw_write));
+    race.enter("cap-std, sent early", "write", || contest.clone().raw_write(raw_write_sent_early));
     race.enter("object_store", "write", || contest.clone().peer_write());
     race.enter("guest", "read", || contest.clone().ours("stream-read session/large 1".to_owned()));
     race.enter("cap-std", "read", || contest.clone().raw(raw_read));
@@ -74,6 +78,7 @@ async fn run(setting: &Setting) -> Result<Found> {
     };
     Ok(vec![
         speed("write", "cap-std")?.at_least(0.9),
+        speed("write", "cap-std, sent early")?,
         speed("write", "object_store")?,
         speed("read", "cap-std")?.at_least(0.9).because(READ_CAUSE),
         speed("read", "cap-std, copied on")?,
@@ -92,9 +97,9 @@ impl Contest {
         self.ours(input).await
     }
 
-    async fn raw_write(self) -> Result<Cost> {
+    async fn raw_write(self, work: fn(&Dir, usize) -> Result<()>) -> Result<Cost> {
         gone(self.dir.remove_file("large"))?;
-        self.raw(raw_write).await
+        self.raw(work).await
     }
 
     async fn ours(self, input: String) -> Result<Cost> {
@@ -151,10 +156,31 @@ fn gone(deleted: std::io::Result<()>) -> Result<()> {
 }
 
 fn raw_write(dir: &Dir, bytes: usize) -> Result<()> {
+    write_blocks(dir, bytes, |_, _| Ok(()))
+}
+
+/// As before, but what was written is sent to the disk at once, not all of it by the sync.
+fn raw_write_sent_early(dir: &Dir, bytes: usize) -> Result<()> {
+    const SENT: usize = 8 * BLOCK;
+    write_blocks(dir, bytes, |file, written| {
+        if written % SENT == 0 {
+            let range = ((written - SENT) as u64, NonZeroU64::new(SENT as u64));
+            fadvise(file, range.0, range.1, Advice::DontNeed)?;
+        }
+        Ok(())
+    })
+}
+
+fn write_blocks(
+    dir: &Dir,
+    bytes: usize,
+    written: impl Fn(&File, usize) -> Result<()>,
+) -> Result<()> {
     let mut file = dir.create("being-written")?;
     let block = vec![b'x'; BLOCK];
-    for _ in 0..bytes / BLOCK {
+    for count in 1..=bytes / BLOCK {
         file.write_all(&block)?;
+        written(&file, count * BLOCK)?;
     }
     file.sync_all()?;
     dir.rename("being-written", dir, "large")?;

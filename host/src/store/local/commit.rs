@@ -2,7 +2,7 @@
 //! precondition was seen to hold there. Acknowledged once the folder is synced.
 
 use std::collections::BTreeMap;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
 use cap_std::fs::Dir;
@@ -49,8 +49,8 @@ pub(super) fn put(
 ) -> Result<Object, StoreError> {
     // Decided again under the lock; here it spares a loser of a race two syncs.
     check(disk, key, when)?;
-    let temporary = TemporaryFile::create(disk, &Lead::of(key))?;
-    temporary.file().write_all(bytes).map_err(unchanged("writing a file"))?;
+    let mut temporary = TemporaryFile::create(disk, &Lead::of(key))?;
+    temporary.append(bytes).map_err(unchanged("writing a file"))?;
     commit(temporary, key, when, caller)
 }
 

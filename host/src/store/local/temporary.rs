@@ -3,7 +3,7 @@
 //! file will stand, so that what a killed process left goes with what was deleted.
 
 use std::fs::{File, FileTimes};
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Write};
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -24,8 +24,16 @@ pub(super) struct TemporaryFile {
     disk: Arc<Disk>,
     name: String,
     file: Arc<File>,
+    /// How much was appended, in bytes.
+    length: u64,
+    /// How much of that was sent to the disk.
+    sent: u64,
     state: State,
 }
+
+/// A large file is sent to the disk by so many bytes at a time, while more of it comes: a sync at
+/// its end that found all of it in memory would take longer than all the writing did.
+const SENT_BYTES_MIN: u64 = 8 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -64,12 +72,25 @@ impl TemporaryFile {
         let file = disk.temporary.open_with(&name, &options);
         let file = file.map_err(unchanged("creating a temporary file"))?.into_std();
         let file = Arc::new(file);
-        Ok(Self { disk: Arc::clone(disk), name, file, state: State::Temporary })
+        let (disk, state) = (Arc::clone(disk), State::Temporary);
+        Ok(Self { disk, name, file, length: 0, sent: 0, state })
     }
 
     /// What it belongs to.
     pub(super) fn disk(&self) -> &Arc<Disk> {
         &self.disk
+    }
+
+    /// Writes where the last bytes ended.
+    pub(super) fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all(bytes)?;
+        self.length += bytes.len() as u64;
+        let unsent = self.length - self.sent;
+        if unsent >= SENT_BYTES_MIN {
+            send(&self.file, self.sent, unsent);
+            self.sent = self.length;
+        }
+        Ok(())
     }
 
     /// To be written to.
@@ -97,6 +118,18 @@ impl TemporaryFile {
         Ok(())
     }
 }
+
+/// Lets the kernel begin to write a range, and waits for nothing. The advice is to forget the
+/// range; what is still on its way to the disk when it is given stays in memory none the less.
+#[cfg(target_os = "linux")]
+fn send(file: &File, offset: u64, length: u64) {
+    use rustix::fs::{Advice, fadvise};
+    // Whatever it answers, the sync at the end decides.
+    _ = fadvise(file, offset, std::num::NonZeroU64::new(length), Advice::DontNeed);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn send(_: &File, _: u64, _: u64) {}
 
 /// Sets a file's time, in nanoseconds since the Unix epoch. Some filesystems take both times or none.
 pub(super) fn set_time(file: &File, ns: u64) -> io::Result<()> {

@@ -1,7 +1,7 @@
 //! The folders above a file: made, and removed again. Whoever changes them holds the commit lock.
 
 use std::fs::File;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read};
 use std::sync::Arc;
 
 use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
@@ -126,8 +126,8 @@ pub(super) fn write_beside(
     if read_beside(folder, &beside).is_ok_and(|held| held == segment) {
         return Ok(());
     }
-    let temporary = TemporaryFile::create(disk, lead)?;
-    temporary.file().write_all(segment.as_bytes()).map_err(unchanged("writing a long name"))?;
+    let mut temporary = TemporaryFile::create(disk, lead)?;
+    temporary.append(segment.as_bytes()).map_err(unchanged("writing a long name"))?;
     temporary.file().sync_all().map_err(unchanged("syncing a long name"))?;
     temporary.move_to(folder, &beside).map_err(unchanged("placing a long name"))
 }

@@ -2,7 +2,6 @@
 //! pieces, while the caller brings the next ones.
 
 use std::fs::File;
-use std::io::{self, Write};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -74,14 +73,12 @@ fn append(
     (file, lead): (Option<TemporaryFile>, &Lead),
     pieces: &[Bytes],
 ) -> Result<TemporaryFile, StoreError> {
-    let file = match file {
+    let mut file = match file {
         Some(file) => file,
         None => TemporaryFile::create(disk, lead)?,
     };
-    let write = |pieces: &[Bytes]| -> io::Result<()> {
-        pieces.iter().try_for_each(|piece| file.file().write_all(piece))
-    };
-    write(pieces).map_err(unchanged("writing an upload"))?;
+    let written = pieces.iter().try_for_each(|piece| file.append(piece));
+    written.map_err(unchanged("writing an upload"))?;
     Ok(file)
 }
 
