@@ -336,8 +336,8 @@ pub struct Limits {
     pub turn_calls_max: usize,
     /// Arguments of the calls of one turn that are under way, all together, in bytes.
     pub turn_call_bytes_max: usize,
-    /// File bytes held by the host, one turn. A file being written has up to 16 MiB of it, and those
-    /// that are spare if it has them to itself.
+    /// File bytes held by the host, one turn. A file being written has up to 16 MiB of it,
+    /// and those that are spare if it has them to itself.
     pub turn_buffer_bytes_max: usize,
     /// File bytes held by the host, all turns.
     pub host_buffer_bytes_max: usize,

@@ -171,7 +171,7 @@ impl Upload for LocalUpload {
 
 impl Drop for LocalUpload {
     fn drop(&mut self) {
-        // A file that is being written goes with the thread that writes it.
+        // A file that is being written goes with the thread that writes it, which finds no more.
         self.brought.rest();
         let Stage::Idle(Some(file)) = std::mem::replace(&mut self.stage, Stage::Broken) else {
             return;
