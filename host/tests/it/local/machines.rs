@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bailiwick::clock::SystemClock;
 use bailiwick::store::{Depth, LocalStore, ObjectStore, Precondition, StoreError};
@@ -89,6 +90,33 @@ async fn a_full_disk_is_told_and_nothing_is_half_done() {
 
     store.delete(&page.objects[0].0, &Precondition::Always).await.unwrap();
     store.put(&key("again"), kept, &Precondition::Always).await.unwrap();
+}
+
+/// Who writes on and on is told that the disk is full while it writes, whatever the size of its
+/// calls, and never waits for room that no thread makes any more.
+#[tokio::test]
+async fn a_full_disk_is_told_to_who_writes_on() {
+    let Some(small) = Small::mount("size=1m") else { return };
+    let store = open(&small.path());
+    for call in [10_000, 700 << 10, 3 << 20] {
+        let piece = content(3, call);
+        let mut upload = store.upload(&key("endless"), Precondition::Always).await.unwrap();
+        let may_be_held = (1 << 20) + upload.held_bytes_max() + 2 * call;
+        let written = async {
+            for _ in 0..=may_be_held / call {
+                upload.write(piece.clone()).await?;
+            }
+            Ok(())
+        };
+        let written: Result<(), StoreError> =
+            tokio::time::timeout(Duration::from_secs(60), written).await.expect("no answer");
+        assert!(matches!(written, Err(StoreError::Full)), "calls of {call}: {written:?}");
+        upload.write(piece).await.expect_err("there is no going on after it");
+        upload.complete().await.expect_err("nor an end");
+        assert!(matches!(store.head(&key("endless")).await, Err(StoreError::NotFound)));
+        assert_eq!(tree(&small.path().join(".bailiwick-tmp")), [""; 0]);
+    }
+    store.put(&key("again"), content(1, 300 << 10), &Precondition::Always).await.unwrap();
 }
 
 /// On a disk without a free byte the store still opens, reads and deletes.
