@@ -11,7 +11,8 @@ use anyhow::Context as _;
 use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions, PgSslMode};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{Executor as _, PgPool, SqlitePool};
+use sqlx::{ConnectOptions as _, Executor as _, PgPool, SqlitePool};
+use tokio::time::timeout;
 
 use super::CatalogError;
 use crate::limits::CATALOG_CONNECTIONS_MAX;
@@ -33,6 +34,8 @@ pub(super) use statement::{Statement, places, sql};
 /// How long a command waits for another process that changes the same catalog, and how long for a
 /// connection to a server.
 const BUSY: Duration = Duration::from_secs(10);
+/// How long a server may not be there yet that is being started, as it is opened.
+const SOON: Duration = Duration::from_secs(2);
 /// One: SQLite writes one transaction at a time, and to open another costs a process that does
 /// one thing more than it gains.
 const SQLITE_CONNECTIONS_MAX: u32 = 1;
@@ -77,14 +80,15 @@ impl Database {
             .parse()
             .map_err(|_| anyhow::anyhow!("the URL of the PostgreSQL server cannot be read"))
             .map_err(CatalogError::unavailable)?;
+        let connect = encrypted(connect).application_name("bailiwick");
         let pool = PgPoolOptions::new()
             .max_connections(CATALOG_CONNECTIONS_MAX)
             .acquire_timeout(BUSY)
             .after_connect(|connection, _| {
                 Box::pin(async { connection.execute(PATIENCE).await.map(drop) })
             })
-            .connect_with(encrypted(connect).application_name("bailiwick"))
-            .await?;
+            .connect_lazy_with(connect.clone());
+        reached(&pool, &connect).await?;
         let migrations: Migrator = sqlx::migrate!("migrations/postgres");
         migrated(migrations.run(&pool).await)?;
         Ok(Self::Postgres(pool))
@@ -138,6 +142,17 @@ impl Database {
         listener.listen(CHANNEL).await?;
         Ok(Some(listener))
     }
+}
+
+/// Returns once a pool has a connection to its server. A pool goes on trying a server that refuses
+/// it, and says in the end that it waited; a connection of its own says why there is none.
+async fn reached(pool: &PgPool, server: &PgConnectOptions) -> Result<(), CatalogError> {
+    if let Ok(connection) = timeout(SOON, pool.acquire()).await {
+        return connection.map(drop).map_err(CatalogError::from);
+    }
+    let silent = || anyhow::anyhow!("the server has not answered for {} s", BUSY.as_secs());
+    let connection = timeout(BUSY, server.connect()).await;
+    Ok(connection.map_err(|_| CatalogError::unavailable(silent()))?.map(drop)?)
 }
 
 /// A host that is frozen within a transaction holds up nobody for long: its locks go with its

@@ -29,8 +29,12 @@ async fn machines_share_a_catalog_on_a_server() {
 fn a_server_that_cannot_be_reached_is_told_without_its_password() {
     let machine = Machine::new();
     let list = ["workspaces", "ls", "--catalog"];
-    for url in ["postgres://u:hunter2@127.0.0.1:1/db", "postgres://u:hunter2@[::bad/db"] {
+    for (url, why) in [
+        ("postgres://u:hunter2@127.0.0.1:1/db", "Connection refused"),
+        ("postgres://u:hunter2@[::bad/db", "cannot be read"),
+    ] {
         let told = machine.refused(&[list.as_slice(), &[url]].concat());
+        assert!(told.contains(why), "{told}");
         assert!(told.contains("PostgreSQL server cannot be opened"), "{told}");
         assert!(!told.contains("hunter2"), "{told}");
     }
