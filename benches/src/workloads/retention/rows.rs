@@ -12,6 +12,7 @@ use bailiwick::clock::SystemClock;
 use bailiwick::retention::Sweeper;
 use bailiwick::scope::{AgentId, SessionId, Sha256, WorkspaceId};
 use bailiwick::store::MemoryStore;
+use sqlx::{Connection as _, PgConnection};
 
 use super::{Hands, open, sweeper};
 use crate::figure::{Figure, Kind, Unit};
@@ -26,9 +27,18 @@ pub(super) async fn figures(setting: &Setting) -> Result<Vec<Figure>> {
     let file = CatalogLocation::File(folder.path().join("catalog.sqlite"));
     let mut figures = on("SQLite", &file, setting).await?;
     if let Ok(url) = std::env::var(POSTGRES) {
-        figures.extend(on("PostgreSQL", &CatalogLocation::Server(url), setting).await?);
+        let whose = format!("PostgreSQL {}", version(&url).await?);
+        figures.extend(on(&whose, &CatalogLocation::Server(url), setting).await?);
     }
     Ok(figures)
+}
+
+/// The number of a server's version, without who built it.
+async fn version(url: &str) -> Result<String> {
+    let mut server = PgConnection::connect(url).await?;
+    let version: String = sqlx::query_scalar("show server_version").fetch_one(&mut server).await?;
+    server.close().await?;
+    Ok(version.split(' ').next().unwrap_or_default().to_owned())
 }
 
 /// What went, in which time; how long another writer waited at most.
