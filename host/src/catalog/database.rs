@@ -150,9 +150,15 @@ async fn reached(pool: &PgPool, server: &PgConnectOptions) -> Result<(), Catalog
     if let Ok(connection) = timeout(SOON, pool.acquire()).await {
         return connection.map(drop).map_err(CatalogError::from);
     }
-    let silent = || anyhow::anyhow!("the server has not answered for {} s", BUSY.as_secs());
-    let connection = timeout(BUSY, server.connect()).await;
-    Ok(connection.map_err(|_| CatalogError::unavailable(silent()))?.map(drop)?)
+    match timeout(BUSY, server.connect()).await {
+        Err(_) => {
+            let silent = anyhow::anyhow!("the server has not answered for {} s", BUSY.as_secs());
+            Err(CatalogError::unavailable(silent))
+        }
+        Ok(Err(nobody @ sqlx::Error::Io(_))) => Err(nobody.into()),
+        // It is there, and will be ready or have room.
+        Ok(_) => Ok(pool.acquire().await.map(drop)?),
+    }
 }
 
 /// A host that is frozen within a transaction holds up nobody for long: its locks go with its
