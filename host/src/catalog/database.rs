@@ -156,8 +156,11 @@ async fn reached(pool: &PgPool, server: &PgConnectOptions) -> Result<(), Catalog
             Err(CatalogError::unavailable(silent))
         }
         Ok(Err(nobody @ sqlx::Error::Io(_))) => Err(nobody.into()),
-        // It is there, and will be ready or have room.
-        Ok(_) => Ok(pool.acquire().await.map(drop)?),
+        // It is there, and will be ready or have room; if not, it has said why.
+        Ok(there) => {
+            let connection = pool.acquire().await.map(drop);
+            connection.map_err(|late| there.err().unwrap_or(late).into())
+        }
     }
 }
 
